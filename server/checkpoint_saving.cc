@@ -30,7 +30,7 @@ Status CheckpointSaving::MakeFolder(uint64_t number, uint64_t run) {
 }
 
 void CheckpointSaving::Begin(uint64_t number, uint64_t run, Shard* shard) {
-  if (number == begun_number_) return;
+  if (number <= begun_number_ || number < number_) return;  // a late word of one that is given up
   if (number != number_) Open(number, run);
   begun_number_ = number;
   if (open_failure_.ok()) saving_->Begin(shard);
@@ -60,7 +60,8 @@ void CheckpointSaving::Conclude(v1::SavedModelManifest manifest, saved_model::Ru
     return OkStatus();
   };
   const auto tidy = [this, number = number_, of_run = run_] {
-    const Status tidied = saved_model::TidyCheckpoints(options_.folder, options_.keep, of_run);
+    const Status tidied = saved_model::TidyCheckpoints(
+        options_.folder, {.keep = options_.keep, .run = of_run, .begun_with = options_.begun_with});
     if (!tidied.ok()) LOG(WARNING) << tidied.message();
     LOG(INFO) << "checkpoint " << number << " is in "
               << saved_model::CheckpointPath(options_.folder, number);

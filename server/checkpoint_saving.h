@@ -28,6 +28,7 @@ class CheckpointSaving {
     std::string folder;  // that all servers and trainers reach
     uint32_t server = 0, server_count = 1;
     uint64_t keep = 1;
+    uint64_t begun_with = 0;  // the id of the model or checkpoint that the run goes on from; or 0
     Executor& executor;
     std::function<void()> wake;  // has Step called soon; any thread
   };

@@ -169,6 +169,7 @@ void Dispatcher::OnProbe(const transport::PeerId& peer, const v1::Probe& probe) 
 
 void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
   if (Hear(peer) == nullptr) return mail_->Refuse(peer, "a model pull without a hello", true);
+  if (is_saved_) return mail_->Refuse(peer, "the servers save the model themselves", false);
   if (listeners_.pull) listeners_.pull();
   const Status asked = pulled_->Pull(peer, pull);
   if (!asked.ok()) mail_->Refuse(peer, asked.message(), false);

@@ -64,7 +64,8 @@ class Dispatcher {
   void OnDepartures(const std::vector<v1::Departure>& departures);
   // Sends what the strands have finished and the log has.
   void Flush(const Outbox::Contents& finished);
-  void Tick(int64_t now_ms);  // now and then: tells who waits
+  void Tick(int64_t now_ms);                  // now and then: tells who waits
+  PulledModel& pulled() { return *pulled_; }  // of the shard that is open
   const DispatchedWorker* FindByPeer(const transport::PeerId& peer);  // null: not known
 
  private:

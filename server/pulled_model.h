@@ -34,6 +34,7 @@ class PulledModel {
   std::optional<Reply> Take(const std::shared_ptr<PendingSection>& section);
   // Another wants a cut of the shard; who pulls on begins anew.
   void YieldCut() { cut_.reset(); }
+  bool holds_cut() const { return cut_ != nullptr; }
 
  private:
   struct Place {

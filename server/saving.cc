@@ -69,6 +69,13 @@ void Saving::Step() {
   failure_ = taker_.outcome();
 }
 
+void Saving::YieldCut() {
+  if (!taker_.holds_cut()) return;
+  taker_.YieldCut();
+  std::lock_guard lock(mutex_);
+  failure_ = taker_.outcome();
+}
+
 std::optional<v1::PartReport> Saving::part() const {
   if (!has_begun_) return std::nullopt;
   std::lock_guard lock(mutex_);

@@ -64,7 +64,7 @@ class Saving {
   // Stops what is at work, and waits for it, so long at most; whether nothing is any more.
   bool End(int64_t patience_ms);
   bool holds_cut() const { return taker_.holds_cut(); }
-  void YieldCut() { taker_.YieldCut(); }  // another wants one of the shard
+  void YieldCut();  // another wants one of the shard: the part cannot be written
   // Server 0: takes the folder away, for the process ends at once.
   void Discard() const;
 

@@ -59,9 +59,13 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       std::make_unique<ServerCheckpoints>(config_, options_, shard_index, server_count,
                                           coordinator_.get(), [this] { transport_->Wake(); });
   Dispatcher::Listeners listeners;
-  listeners.pull = [this] { YieldCut(); };
+  listeners.pull = [this] {
+    life_.YieldCut();
+    checkpoints_->YieldCut();
+  };
   listeners.checkpoint = [this](uint64_t number) {
     life_.YieldCut();
+    dispatcher_->pulled().YieldCut();
     checkpoints_->Take(number, run_, shard_.get());
   };
   if (coordinator_) {

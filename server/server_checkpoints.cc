@@ -22,6 +22,7 @@ ServerCheckpoints::ServerCheckpoints(const v1::Config& config, const ServerOptio
                                             .server = shard,
                                             .server_count = server_count,
                                             .keep = static_cast<uint64_t>(config.run().keep()),
+                                            .begun_with = options.warm_start,
                                             .executor = options.environment.executor,
                                             .wake = std::move(wake)});
 }
@@ -31,7 +32,10 @@ Status ServerCheckpoints::Begin(uint64_t run, bool goes_on) {
   if (!goes_on && !options_.resumed.empty()) {
     WEIR_RETURN_IF_ERROR(coordinator_->checkpoints().Resume(options_.resumed));
   }
-  if (!saving_) return OkStatus();
+  if (!saving_) {
+    coordinator_->checkpoints().Skip();
+    return OkStatus();
+  }
   const Checkpoints::Beginning beginning{
       .last_number = saved_model::LastCheckpoint(options_.checkpoints),
       .lineage = options_.lineage == 0 ? run : options_.lineage};

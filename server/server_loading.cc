@@ -64,7 +64,8 @@ Status Server::Recover() {
 void Server::LookAtLog() {
   ServerLog& log = dispatcher_->log();
   const bool is_saving = saving_ && saving_->has_begun();
-  if (is_saving || checkpoints_->holds_cut() || !life_.IsSnapshotDue(log)) return;
+  const bool is_cut = checkpoints_->holds_cut() || (shard_ && dispatcher_->pulled().holds_cut());
+  if (is_saving || is_cut || !life_.IsSnapshotDue(log)) return;
   life_.BeginSnapshot(Self(), shard_.get(), &log);
   dispatcher_->LogState();
   life_.FinishSnapshotBehind(log.last_number());

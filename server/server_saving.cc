@@ -56,6 +56,7 @@ void Server::StopBehindCheckpoint() { checkpoints_->StopBehind() ? transport_->W
 void Server::YieldCut() {
   life_.YieldCut();
   checkpoints_->YieldCut();
+  dispatcher_->pulled().YieldCut();
 }
 
 void Server::LookAtModel() {

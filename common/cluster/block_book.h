@@ -43,6 +43,13 @@ class BlockBook {
   // They have got theirs: those of them for whom there was anything, ascending, at least one.
   Block Open(std::vector<uint32_t> members);
 
+  void BeginAnew() {
+    next_round_ = 1;
+    present_.clear();
+    asked_.clear();
+    last_rounds_.clear();
+  }
+
   bool has_begun() const { return next_round_ > 1; }
   size_t present_count() const { return present_.size(); }
   size_t first_trainer_count() const { return first_trainer_count_; }

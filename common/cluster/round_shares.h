@@ -48,6 +48,13 @@ class RoundShares {
   };
   std::optional<Start> awaited_start() const;
 
+  // Of another run: nobody has been there.
+  void BeginAnew() {
+    blocks_.BeginAnew();
+    shares_.Clear();
+    departures_.Clear();
+  }
+
   void SaveChanges(SavedParts* parts);
   Status Load(PartSource* source);
 

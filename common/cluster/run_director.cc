@@ -312,7 +312,7 @@ void RunDirector::StepPhase(int64_t now_ms) {
     }
   }
   if (phase_ != Phase::kEvaluating || !test_.done()) return;
-  if (plan_.test_file_count == 0) return EndEvaluation();
+  if (plan_.test_file_count == 0) return EndEvaluation(now_ms);
   phase_ = Phase::kScoring;
   scores_taken_ = false;
 }
@@ -326,13 +326,13 @@ void RunDirector::Settled(int64_t now_ms) {
 
 void RunDirector::Drained(int64_t now_ms) {
   if (train_.exhausted() || IsEvaluationDue()) return BeginEvaluation(now_ms);
-  BeginCheckpoint();
+  BeginCheckpoint(now_ms);
 }
 
 void RunDirector::BeginEvaluation(int64_t now_ms) {
   StopTrainClock(now_ms);
   const bool is_evaluated = !evaluations_.empty() && evaluations_.back().at_samples() == samples_;
-  if (is_evaluated && train_.done()) return GoOnOrEnd();  // it was the last regular one
+  if (is_evaluated && train_.done()) return GoOnOrEnd(now_ms);  // it was the last regular one
   test_.Restart();
   scores_.Clear();
   evaluation_since_ms_ = now_ms;
@@ -354,10 +354,10 @@ void RunDirector::Evaluated(v1::EvaluationReport report, int64_t now_ms) {
   report.set_seconds(static_cast<double>(now_ms - evaluation_since_ms_) * 1e-3);
   evaluations_.push_back(std::move(report));
   scores_.Clear();
-  EndEvaluation();
+  EndEvaluation(now_ms);
 }
 
-void RunDirector::EndEvaluation() {
+void RunDirector::EndEvaluation(int64_t now_ms) {
   if (plan_.evaluate_every_samples > 0) {
     const uint64_t passed = samples_ / plan_.evaluate_every_samples;
     next_evaluation_ = (passed + 1) * plan_.evaluate_every_samples;
@@ -365,7 +365,7 @@ void RunDirector::EndEvaluation() {
   if (train_.done() && samples_ == 0) {
     return Fail("data.train has no usable row: nothing was trained");
   }
-  GoOnOrEnd();
+  GoOnOrEnd(now_ms);
 }
 
 void RunDirector::StopTrainClock(int64_t now_ms) {

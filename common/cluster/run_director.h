@@ -90,7 +90,6 @@ class RunDirector {
   }
   bool HasLease(Seat member) const { return train_.IsLentTo(member) || test_.IsLentTo(member); }
   uint64_t LeasesOf(Seat member) const { return train_.CountOf(member) + test_.CountOf(member); }
-  bool HasAsked(Seat member) const { return asked_.contains(member); }
   void Fail(std::string reason);
 
   // Changes with whatever may give somebody who waits something to do.
@@ -129,7 +128,9 @@ class RunDirector {
   // The number of the one that training waits for; 0: none.
   uint64_t checkpoint() const { return phase_ == Phase::kSaving ? checkpoint_count_ : 0; }
   // It goes on, or ends.
-  void SavedCheckpoint();
+  void SavedCheckpoint(int64_t now_ms);
+  // It was lost, and is to be written under another number.
+  void RenewCheckpoint() { checkpoint_count_ += phase_ == Phase::kSaving ? 1 : 0; }
   bool at_end() const { return train_.done(); }  // all that there is to train was trained
   // Somebody who waits may have something to do.
   void Changed() { ++changes_; }
@@ -176,7 +177,7 @@ class RunDirector {
     state(self.kept_out_, self.awaits_settling_, self.settling_count_);
     state(self.train_clock_runs_, self.train_since_ms_, self.train_ms_, self.evaluation_since_ms_);
     state(self.checkpoint_count_, self.checkpoint_samples_, self.wants_checkpoint_);
-    state(self.best_logloss_);
+    state(self.best_logloss_, self.is_end_saved_);
   }
 
  private:
@@ -199,9 +200,9 @@ class RunDirector {
   void StepPhase(int64_t now_ms);
   void Drained(int64_t now_ms);
   void BeginEvaluation(int64_t now_ms);
-  void EndEvaluation();
-  void GoOnOrEnd();
-  void BeginCheckpoint();
+  void EndEvaluation(int64_t now_ms);
+  void GoOnOrEnd(int64_t now_ms);
+  void BeginCheckpoint(int64_t now_ms);
   void StopTrainClock(int64_t now_ms);
   Status LoadEvaluations(PartSource* source);
 
@@ -232,6 +233,7 @@ class RunDirector {
 
   bool takes_checkpoints_ = false, is_checkpoint_at_work_ = false;
   bool wants_checkpoint_ = false, is_best_ = false;
+  bool is_end_saved_ = false;  // the last one was of a run with nothing left to train
   uint64_t checkpoint_count_ = 0;
   uint64_t checkpoint_samples_ = 0;  // that the last one has
   std::optional<double> best_logloss_;

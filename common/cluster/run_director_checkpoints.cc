@@ -26,27 +26,32 @@ bool RunDirector::IsCheckpointDue() const {
 }
 
 // What is trained last has a checkpoint, too.
-void RunDirector::GoOnOrEnd() {
+void RunDirector::GoOnOrEnd(int64_t now_ms) {
   const bool is_end = train_.done();
   const bool is_best = std::exchange(is_best_, false);
-  const bool is_new = is_end && checkpoint_samples_ != samples_;
-  if (takes_checkpoints_ && (is_best || is_new || IsCheckpointDue())) return BeginCheckpoint();
+  const bool is_new = is_end && (!is_end_saved_ || checkpoint_samples_ != samples_);
+  if (takes_checkpoints_ && (is_best || is_new || IsCheckpointDue())) {
+    return BeginCheckpoint(now_ms);
+  }
   phase_ = Phase::kTraining;
   if (is_end) state_ = State::kFinished;
 }
 
-void RunDirector::BeginCheckpoint() {
+// The clock goes on: what it says so far is of it.
+void RunDirector::BeginCheckpoint(int64_t now_ms) {
   ++changes_;
+  if (train_clock_runs_) train_ms_ += now_ms - std::exchange(train_since_ms_, now_ms);
+  is_end_saved_ = train_.done();
   phase_ = Phase::kSaving;
   ++checkpoint_count_;
   checkpoint_samples_ = samples_;
   wants_checkpoint_ = false;
 }
 
-void RunDirector::SavedCheckpoint() {
+void RunDirector::SavedCheckpoint(int64_t now_ms) {
   if (phase_ != Phase::kSaving || state_ != State::kRunning) return;
   ++changes_;
-  GoOnOrEnd();
+  GoOnOrEnd(now_ms);
 }
 
 std::optional<double> RunDirector::test_logloss() const {
@@ -60,7 +65,7 @@ void RunDirector::BeginAnew() {
   asked_.Clear();
   await_place_.Clear();
   scores_.Clear();
-  if (shares_) shares_.emplace(plan_.first_trainer_count, plan_.rounds_per_chunk);
+  if (shares_) shares_->BeginAnew();
   phase_ = Phase::kTraining;
   state_ = State::kRunning;
   failure_.clear();

@@ -70,22 +70,51 @@ Status CheckWhole(const std::string& checkpoint, bool has_others) {
   return has_others ? CheckBytes(*model) : OkStatus();
 }
 
-// The number of the one with the least test logloss; 0: none was evaluated.
-uint64_t FindBest(const std::string& folder, const std::vector<uint64_t>& numbers) {
-  uint64_t best = 0, lineage = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (const uint64_t number : numbers) {
+struct Found {
+  uint64_t number = 0;
+  uint64_t id = 0;
+  std::optional<double> logloss;
+};
+
+// Of the newest one's lineage, the newest first; none that is not whole.
+std::vector<Found> FindLineage(const std::string& folder) {
+  std::vector<Found> found;
+  std::optional<uint64_t> lineage;
+  for (const uint64_t number : CheckpointsIn(folder)) {
     const auto manifest = ReadManifest(FileIn(CheckpointPath(folder, number), kManifestFile));
-    if (!manifest.ok() || !manifest->has_checkpoint()) continue;
-    if (lineage == 0) lineage = manifest->checkpoint().lineage();
-    const bool is_ours = manifest->checkpoint().lineage() == lineage;
-    if (!is_ours || !manifest->checkpoint().has_test_logloss()) continue;
-    const double logloss = manifest->checkpoint().test_logloss();
-    if (logloss > least) continue;
-    least = logloss;
-    best = number;
+    if (!manifest.ok()) continue;
+    const v1::CheckpointFacts& facts = manifest->checkpoint();
+    if (!lineage) lineage = facts.lineage();
+    if (facts.lineage() != *lineage) continue;
+    found.push_back({.number = number, .id = manifest->id(), .logloss = std::nullopt});
+    if (facts.has_test_logloss()) found.back().logloss = facts.test_logloss();
+  }
+  return found;
+}
+
+// The number of the one with the least test logloss, the oldest of equals; 0: none was evaluated.
+uint64_t BestOf(const std::vector<Found>& lineage) {
+  uint64_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Found& found : lineage) {
+    if (!found.logloss || *found.logloss > least) continue;
+    least = *found.logloss;
+    best = found.number;
   }
   return best;
+}
+
+// Of this run, which has one at a time: all up to the newest that is whole.
+void RemoveLeftAside(const std::string& folder, uint64_t newest, uint64_t run) {
+  const std::string suffix = FolderOfRun("", run);
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    std::string name = entry->path().filename().string();
+    if (!name.ends_with(suffix)) continue;
+    name.resize(name.size() - suffix.size());
+    const auto number = NumberOf(name);
+    if (number && *number <= newest) fs::remove_all(entry->path(), ignored);
+  }
 }
 
 // The link is replaced at once: whoever follows it finds the one or the other.
@@ -147,18 +176,15 @@ Result<std::string> FindCheckpoint(const std::string& path) {
   return InvalidData(StrJoin(problems, "; "));
 }
 
-Status TidyCheckpoints(const std::string& folder, uint64_t keep, uint64_t run) {
-  const std::vector<uint64_t> numbers = CheckpointsIn(folder);
-  const uint64_t best = FindBest(folder, numbers);
+Status TidyCheckpoints(const std::string& folder, const Tidying& tidying) {
+  const std::vector<Found> lineage = FindLineage(folder);
+  const uint64_t best = BestOf(lineage);
   std::error_code ignored;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const std::string checkpoint = CheckpointPath(folder, numbers[i]);
-    if (i >= keep && numbers[i] != best) fs::remove_all(checkpoint, ignored);
+  for (size_t i = tidying.keep; i < lineage.size(); ++i) {
+    const bool stays = lineage[i].number == best || lineage[i].id == tidying.begun_with;
+    if (!stays) fs::remove_all(CheckpointPath(folder, lineage[i].number), ignored);
   }
-  const uint64_t newest = numbers.empty() ? 0 : numbers.front();
-  for (uint64_t number = newest; number > 0 && number + keep > newest; --number) {
-    fs::remove_all(FolderOfRun(CheckpointPath(folder, number), run), ignored);
-  }
+  if (!lineage.empty()) RemoveLeftAside(folder, lineage.front().number, tidying.run);
   return best == 0 ? OkStatus() : PointToBest(folder, best);
 }
 

@@ -42,9 +42,14 @@ Result<uint64_t> WriteProgress(const std::string& checkpoint, const RunParts& pa
 // InvalidData with the file when it is not the one that the manifest tells of.
 Result<RunParts> ReadProgress(const std::string& checkpoint, const v1::CheckpointFacts& facts);
 
-// Removes all but the newest `keep` and, of those with the newest one's lineage, the best, to which
-// `best` leads then; and what this run has left aside of earlier ones. What cannot be removed
-// stays.
-Status TidyCheckpoints(const std::string& folder, uint64_t keep, uint64_t run);
+// Of those with the newest one's lineage removes all but the newest `keep`, the best, to which
+// `best` leads then, and the one from which the run goes on (its id; 0: from none), for who is
+// started again; and what this run has left aside of earlier ones. What cannot be removed stays.
+struct Tidying {
+  uint64_t keep = 1;
+  uint64_t run = 0;
+  uint64_t begun_with = 0;
+};
+Status TidyCheckpoints(const std::string& folder, const Tidying& tidying);
 
 }  // namespace weir::saved_model

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
@@ -68,11 +69,23 @@ std::optional<std::string> CheckpointBook::TakeFailure(int64_t now_ms) {
   if (number() == 0) return std::nullopt;
   if (progress() != last_progress_) progress_ms_ = now_ms;
   last_progress_ = progress();
-  if (now_ms - progress_ms_ > timeout_ms_) {
-    Fail(StrCat("nothing happened to it for ", timeout_ms_, " ms (cluster.join_timeout_ms)"));
+  if (now_ms - progress_ms_ > kPatienceMs) {
+    Fail(StrCat("nothing happened to it for ", kPatienceMs, " ms", DescribeLate()));
   }
   if (failure_) facts_.Clear();
   return std::exchange(failure_, std::nullopt);
+}
+
+// Who was started again has forgotten it.
+std::string CheckpointBook::DescribeLate() const {
+  std::vector<std::string> late;
+  for (uint32_t server = 0; server < server_count_ && is_cut_; ++server) {
+    const auto part = parts_.find(server);
+    if (part == parts_.end() || !part->second.is_done()) late.push_back(StrCat("server ", server));
+  }
+  if (late.empty()) return "";
+  return StrCat("; ", StrJoin(late, ", "),
+                " has not written its part: was it started again, has it --checkpoints?");
 }
 
 // A peer's numbers may be any.

@@ -21,9 +21,10 @@ namespace weir::server {
 
 class CheckpointBook {
  public:
-  // timeout_ms: for how long nothing may happen to it.
-  CheckpointBook(uint32_t server_count, int64_t timeout_ms)
-      : server_count_(server_count), timeout_ms_(timeout_ms) {}
+  // For how long nothing may happen to one: others wait for it, and the next one comes.
+  static constexpr int64_t kPatienceMs = 30000;
+
+  explicit CheckpointBook(uint32_t server_count) : server_count_(server_count) {}
 
   // Of what was trained so far. None is at work.
   void Begin(v1::CheckpointFacts facts, int64_t now_ms);
@@ -59,9 +60,9 @@ class CheckpointBook {
     bool is_written = false;
   };
   uint64_t progress() const;
+  std::string DescribeLate() const;
 
   const uint32_t server_count_;
-  const int64_t timeout_ms_;
   v1::CheckpointFacts facts_;
   bool has_folder_ = false, is_cut_ = false, is_whole_ = false;
   std::map<cluster::Seat, Seat> seats_;

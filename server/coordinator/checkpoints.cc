@@ -37,12 +37,17 @@ Checkpoints::Checkpoints(const v1::Config& config, uint32_t server_count, cluste
     : every_ms_(config.run().checkpoint_every_ms()),
       run_(*run),
       director_(run->director()),
-      book_(server_count, config.cluster().join_timeout_ms()) {}
+      book_(server_count) {}
 
 void Checkpoints::Start(const Beginning& beginning) {
   has_started_ = mirrors_ = true;
   lineage_ = beginning.lineage;
   director_.TakeCheckpointsAfter(beginning.last_number);
+  director_.RenewCheckpoint();
+}
+
+void Checkpoints::Skip() {
+  if (director_.checkpoint() != 0) director_.SavedCheckpoint(now_ms_);
 }
 
 Status Checkpoints::Resume(cluster::PartMap run) {
@@ -53,13 +58,11 @@ Status Checkpoints::Resume(cluster::PartMap run) {
   return OkStatus();
 }
 
-// A checkpoint that was at work is not any more.
 Status Checkpoints::LoadRun(cluster::PartSource* source) {
   mirrors_ = is_saved_ = true;
   source->CopyTo(&kept_);
   const Status loaded = run_.Load(source);
   source->CopyTo(nullptr);
-  if (loaded.ok() && director_.checkpoint() != 0) director_.SavedCheckpoint();
   return loaded;
 }
 
@@ -91,10 +94,11 @@ void Checkpoints::OnDone() { End(book_.number()); }
 void Checkpoints::End(uint64_t number) {
   book_.Finish();
   director_.SetCheckpointAtWork(false);
-  if (number == director_.checkpoint()) director_.SavedCheckpoint();
+  if (number == director_.checkpoint()) director_.SavedCheckpoint(now_ms_);
 }
 
 void Checkpoints::Step(bool all_have_put_aside, int64_t now_ms) {
+  now_ms_ = now_ms;
   if (!has_started_) return;
   if (!last_ms_) last_ms_ = now_ms;
   if (every_ms_ > 0 && now_ms - *last_ms_ >= every_ms_) Want();
@@ -107,7 +111,7 @@ void Checkpoints::Step(bool all_have_put_aside, int64_t now_ms) {
     LOG(INFO) << "checkpoint " << book_.number() << " is put aside; training stood still for "
               << now_ms - *last_ms_ << " ms, but for the last chunks' time";
     // At the very end nobody has anything else to do than to wait for it.
-    if (!director_.at_end()) director_.SavedCheckpoint();
+    if (!director_.at_end()) director_.SavedCheckpoint(now_ms);
   }
   const uint64_t number = book_.number();
   const auto failure = book_.TakeFailure(now_ms);

@@ -30,7 +30,8 @@ class Checkpoints {
     uint64_t lineage = 0;      // v1::CheckpointFacts'
   };
   void Start(const Beginning& beginning);
-  bool has_started() const { return has_started_; }
+  // There are none any more: training goes on without the one that it waited for.
+  void Skip();
   // Of a run that begins: it goes on from one. InvalidData when that is of no use.
   Status Resume(cluster::PartMap run);
 
@@ -79,6 +80,7 @@ class Checkpoints {
   bool has_started_ = false;
   uint64_t lineage_ = 0;
   std::optional<int64_t> last_ms_;  // when the last one began
+  int64_t now_ms_ = 0;              // when Step was called last
   cluster::PartMap of_run_;         // of the one that is at work
 
   // All that was saved of the run, and what of it has not gone where that goes to.

@@ -7,8 +7,8 @@
 namespace weir::server {
 namespace {
 
-// As long as others are waited for that are to hear of the end.
-constexpr int64_t kClosingMs = 5000;
+// Of a run that has failed. As long as servers that are to stop wait for one.
+constexpr int64_t kClosingMs = 20000;
 
 }  // namespace
 
@@ -24,8 +24,8 @@ void Coordinator::StartCheckpoints(const Checkpoints::Beginning& beginning,
 
 // A trainer that has asked for nothing yet has nothing that would be lost.
 void Coordinator::StepCheckpoints(int64_t now_ms) {
-  const bool is_awaited = HasMember([this](cluster::Seat seat, const Desk&) {
-    const bool has_part = seat.stage > 0 || director_.HasAsked(seat);
+  const bool is_awaited = HasMember([this](cluster::Seat seat, const Desk& desk) {
+    const bool has_part = seat.stage > 0 || desk.last_request_id > 0;
     return has_part && !checkpoints_.HasPutAside(seat);
   });
   checkpoints_.Step(!is_awaited, now_ms);

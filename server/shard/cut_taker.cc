@@ -22,7 +22,7 @@ Status TryWork(const std::function<Status()>& work) {
 }  // namespace
 
 CutTaker::CutTaker(Executor& executor, std::function<void()> wake)
-    : executor_(executor), wake_(std::move(wake)), outbox_(wake_) {}
+    : executor_(executor), wake_(std::move(wake)), outbox_(std::make_shared<Outbox>(wake_)) {}
 
 CutTaker::~CutTaker() {
   if (at_work_) at_work_->Wait();
@@ -58,7 +58,7 @@ void CutTaker::Step() {
     return Ask();
   }
   if (has_all_) return FinishIfItMay();
-  for (const auto& section : outbox_.TakeAll().sections) {
+  for (const auto& section : outbox_->TakeAll().sections) {
     if (section != asked_) continue;  // of a cut that was given up
     done_ = section->status;
     if (!done_.ok()) return End();
@@ -68,7 +68,7 @@ void CutTaker::Step() {
 }
 
 void CutTaker::Ask() {
-  asked_ = cut_->Ask(&outbox_);
+  asked_ = cut_->Ask(outbox_);
   if (asked_ != nullptr) return;
   has_all_ = true;
   summary_ = cut_->summary();

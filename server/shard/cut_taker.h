@@ -58,7 +58,8 @@ class CutTaker {
 
   Executor& executor_;
   const std::function<void()> wake_;
-  Outbox outbox_;
+  // A strand may hand over what nobody waits for any more.
+  const std::shared_ptr<Outbox> outbox_;
   bool is_at_work_ = false;
   std::unique_ptr<ShardCut> cut_;  // until it has been read
   CutSummary summary_;             // from then on

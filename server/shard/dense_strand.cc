@@ -83,8 +83,8 @@ void DenseStrand::BeginCut(const CutPlace& place) {
   });
 }
 
-void DenseStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
-  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+void DenseStrand::SaveCut(std::shared_ptr<PendingSection> pending, std::shared_ptr<Outbox> outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox = std::move(outbox)]() mutable {
     pending->status = cut_status_;
     pending->frames = std::exchange(cut_frames_, {});
     outbox->Put(std::move(pending));

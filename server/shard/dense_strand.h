@@ -32,7 +32,7 @@ class DenseStrand {
 
   // Queues writing it down as it is then; handing that over, once; and forgetting it.
   void BeginCut(const CutPlace& place);
-  void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  void SaveCut(std::shared_ptr<PendingSection> pending, std::shared_ptr<Outbox> outbox);
   void EndCut();
   // Before the first push.
   store::Piece& piece() { return piece_; }

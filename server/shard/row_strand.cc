@@ -87,8 +87,8 @@ void RowStrand::BeginCut(const CutPlace& place) {
   });
 }
 
-void RowStrand::SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox) {
-  strand_.Post([this, pending = std::move(pending), outbox]() mutable {
+void RowStrand::SaveCut(std::shared_ptr<PendingSection> pending, std::shared_ptr<Outbox> outbox) {
+  strand_.Post([this, pending = std::move(pending), outbox = std::move(outbox)]() mutable {
     const bool has_more = cut_form_ == CutForm::kBits
                               ? saved_model::AppendNumberedCutRows(&rows_, &pending->frames)
                               : saved_model::AppendCutRows(&rows_, &pending->frames);

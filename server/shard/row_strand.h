@@ -24,7 +24,7 @@ class RowStrand {
 
   // Queues the beginning of a cut, writing down its next rows, and its end.
   void BeginCut(const CutPlace& place);
-  void SaveCut(std::shared_ptr<PendingSection> pending, Outbox* outbox);
+  void SaveCut(std::shared_ptr<PendingSection> pending, std::shared_ptr<Outbox> outbox);
   void EndCut();
   // Before the first push.
   store::RowPartitionStore& rows() { return rows_; }

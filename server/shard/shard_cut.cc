@@ -1,5 +1,7 @@
 #include "server/shard/shard_cut.h"
 
+#include <utility>
+
 namespace weir::server {
 
 ShardCut::ShardCut(Shard* shard, CutForm form) : shard_(shard) {
@@ -19,7 +21,7 @@ ShardCut::~ShardCut() {
   for (const auto& strand : shard_->row_strands()) strand->EndCut();
 }
 
-std::shared_ptr<PendingSection> ShardCut::Ask(Outbox* outbox) {
+std::shared_ptr<PendingSection> ShardCut::Ask(std::shared_ptr<Outbox> outbox) {
   const size_t dense_count = shard_->dense_strands().size();
   if (asked_ != nullptr && asked_->next_row == 0) {
     if (strand_ >= dense_count) summary_.row_counts.push_back(asked_->row_count);
@@ -29,9 +31,9 @@ std::shared_ptr<PendingSection> ShardCut::Ask(Outbox* outbox) {
   if (strand_ == dense_count + shard_->row_strands().size()) return nullptr;
   asked_ = std::make_shared<PendingSection>();
   if (strand_ < dense_count) {
-    shard_->dense_strands()[strand_]->SaveCut(asked_, outbox);
+    shard_->dense_strands()[strand_]->SaveCut(asked_, std::move(outbox));
   } else {
-    shard_->row_strands()[strand_ - dense_count]->SaveCut(asked_, outbox);
+    shard_->row_strands()[strand_ - dense_count]->SaveCut(asked_, std::move(outbox));
   }
   return asked_;
 }

@@ -34,9 +34,12 @@ class ShardCut {
   ShardCut(const ShardCut&) = delete;
   ShardCut& operator=(const ShardCut&) = delete;
 
-  // Asks for the next section, once the one before has come out of its outbox, which outlives what
-  // was asked for. Null: that was all.
-  std::shared_ptr<PendingSection> Ask(Outbox* outbox);
+  // Asks for the next section, once the one before has come out of its outbox, which lives until
+  // what was asked for is there, or which the caller sees to. Null: that was all.
+  std::shared_ptr<PendingSection> Ask(std::shared_ptr<Outbox> outbox);
+  std::shared_ptr<PendingSection> Ask(Outbox* outbox) {
+    return Ask(std::shared_ptr<Outbox>(std::shared_ptr<Outbox>(), outbox));
+  }
 
   // Whole once Ask has given null; the versions are there from the start.
   const CutSummary& summary() const { return summary_; }

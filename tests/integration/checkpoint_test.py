@@ -39,10 +39,12 @@ class CheckpointTest(ProgramTestCase):
     def kill_all(self, run):
         """The launcher and what it has started."""
         children = subprocess.run(["pgrep", "-P", str(run.pid)], stdout=subprocess.PIPE, text=True, check=False)
-        for pid in [run.pid] + [int(pid) for pid in children.stdout.split()]:
+        pids = [run.pid] + [int(pid) for pid in children.stdout.split()]
+        for pid in pids:
             os.kill(pid, signal.SIGKILL)
         self.children.remove(run)
         run.communicate()
+        self.until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids))
 
     def kill_behind(self, out, number, **options):
         run = self.launch(out, **options)

@@ -38,7 +38,7 @@ class RunWithCheckpoints {
     while (director.state() == RunDirector::State::kRunning && director.checkpoint() == 0) Work();
   }
   void Work() {
-    const v1::WorkReply reply = director.Next(kFirst, 0);
+    const v1::WorkReply reply = director.Next(kFirst, now_ms);
     if (reply.has_chunk()) Complete(reply.chunk());
   }
   void Complete(const v1::ChunkLease& lease) {
@@ -51,7 +51,7 @@ class RunWithCheckpoints {
     completion.set_lease(lease.lease());
     completion.set_row_count(kLinesLent);
     completion.set_has_scores(is_test);
-    director.Complete(kFirst, completion, is_test ? Scores() : eval::Scores{}, 0);
+    director.Complete(kFirst, completion, is_test ? Scores() : eval::Scores{}, now_ms);
     if (const auto scores = director.TakeScores()) director.Evaluated(Evaluate(*scores), 0);
   }
   // Samples at each checkpoint of the rest of the run.
@@ -60,13 +60,14 @@ class RunWithCheckpoints {
     for (WorkUntilCheckpoint(); director.checkpoint() > 0; WorkUntilCheckpoint()) {
       samples.push_back(director.samples());
       EXPECT_FALSE(director.Next(kFirst, 0).has_chunk()) << "lent while it stands still";
-      director.SavedCheckpoint();
+      director.SavedCheckpoint(0);
     }
     EXPECT_EQ(director.state(), RunDirector::State::kFinished);
     return samples;
   }
 
   RunDirector director;
+  int64_t now_ms = 0;
   float probability = 0.5f;  // of each test row, of which half are ones
 
  private:
@@ -90,6 +91,21 @@ TEST(CheckpointsOfARun, AtTheEndThereIsOneOfAllInAnyCase) {
   EXPECT_THAT(RunWithCheckpoints(PlanWith(50)).WorkToTheEnd(), ElementsAre(50, 100));
 }
 
+TEST(CheckpointsOfARun, HaveTheTimeThatWasTrained) {
+  RunWithCheckpoints run(PlanWith(30));
+  run.now_ms = 1000;
+  run.Work();
+  run.now_ms = 5000;
+  run.WorkUntilCheckpoint();
+  KeptParts kept;
+  run.director.SaveChanges(&kept);
+  RunWithCheckpoints other(PlanWith(30));
+  PartSource source(kept.parts());
+  ASSERT_TRUE(other.director.Load(&source).ok());
+  other.director.BeginAnew();
+  EXPECT_EQ(other.director.TrainSeconds(9000), 4);
+}
+
 TEST(CheckpointsOfARun, AreTakenWhenSomebodyWantsOne) {
   RunWithCheckpoints run(PlanWith(0));
   run.Work();
@@ -105,7 +121,7 @@ TEST(CheckpointsOfARun, ThatAreWantedWaitForTheOneBeforeAndOthersDoNot) {
   run.WorkUntilCheckpoint();
   EXPECT_EQ(run.director.samples(), 10u);
   run.director.SetCheckpointAtWork(true);
-  run.director.SavedCheckpoint();
+  run.director.SavedCheckpoint(0);
   for (int i = 0; i < 3; ++i) run.Work();
   run.director.WantCheckpoint();
   run.WorkUntilCheckpoint();
@@ -125,7 +141,7 @@ TEST(CheckpointsOfARun, ComeBehindEachEvaluationThatIsTheBestSoFar) {
     if (run.director.checkpoint() == 0) continue;
     samples.push_back(run.director.samples());
     EXPECT_TRUE(run.director.test_logloss());
-    run.director.SavedCheckpoint();
+    run.director.SavedCheckpoint(0);
   }
   EXPECT_THAT(samples, ElementsAre(20, 40, 100));
 }
@@ -150,7 +166,6 @@ TEST(CheckpointsOfARun, AreWhatAnotherRunGoesOnFrom) {
   other.director.BeginAnew();
   other.director.TakeCheckpointsAfter(1);
   EXPECT_EQ(other.director.samples(), 30u);
-  EXPECT_FALSE(other.director.HasAsked(kFirst));
   EXPECT_EQ(other.director.Next(kSecond, 0).chunk().chunk(), 3u);
   other.director.TakeBack(kSecond);
   EXPECT_THAT(other.WorkToTheEnd(), ElementsAre(60, 90, 100));

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kBookPatienceMs = 1000;
+constexpr int64_t kBookPatienceMs = CheckpointBook::kPatienceMs;
 constexpr cluster::Seat kTrainer0{0, 0}, kTrainer1{1, 0};
 
 v1::CheckpointWord WordOf(uint64_t number, bool is_written, const std::string& failure = "") {
@@ -46,7 +46,7 @@ class CheckpointOfTwoServers : public testing::Test {
     book_.Cut();
   }
 
-  CheckpointBook book_{2, kBookPatienceMs};
+  CheckpointBook book_{2};
 };
 
 TEST_F(CheckpointOfTwoServers, IsWholeOnceAllIsOnDisk) {
@@ -111,7 +111,8 @@ TEST_F(CheckpointOfTwoServers, IsGivenUpWhereNothingHappensToItForLong) {
   book_.TakePart(0, PartOf(5, 1, false));
   EXPECT_FALSE(book_.TakeFailure(2 * kBookPatienceMs));
   EXPECT_FALSE(book_.TakeFailure(3 * kBookPatienceMs));
-  EXPECT_THAT(book_.TakeFailure(3 * kBookPatienceMs + 1).value_or(""), HasSubstr("1000 ms"));
+  EXPECT_THAT(book_.TakeFailure(3 * kBookPatienceMs + 1).value_or(""),
+              HasSubstr("server 0, server 1 has not written"));
 }
 
 }  // namespace

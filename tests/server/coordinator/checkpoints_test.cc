@@ -92,11 +92,11 @@ TEST_F(CheckpointsOfOneServer, TheLastOneIsWaitedFor) {
   PutAside();
   TakeWhole();
   checkpoints_.OnDone();
-  TrainChunk();
   v1::WorkRequest end;
   end.add_file_ends()->set_chunk_count(2);
   end.mutable_file_ends(0)->set_split(v1::TRAIN);
   run_.TakeWork(end, kOnlyTrainer, {}, 0);
+  TrainChunk();
   run_.director().Next(kOnlyTrainer, 0);
   checkpoints_.Step(false, 0);
   EXPECT_EQ(checkpoints_.awaits_folder(), 6u);
@@ -140,17 +140,22 @@ TEST_F(CheckpointsOfOneServer, HoldAllThatTheLogOfTheNextRunNeeds) {
   EXPECT_EQ(again.director().Next(kOnlyTrainer, 0).chunk().chunk(), 1u);
 }
 
-// Of a server that was started again meanwhile.
-TEST_F(CheckpointsOfOneServer, OneThatWasAtWorkIsNotAnyMore) {
+// Of a server that was started again meanwhile, with checkpoints and without.
+TEST_F(CheckpointsOfOneServer, OneThatWasAtWorkIsBegunAgainUnderAnotherNumber) {
   TrainChunk();
-  ASSERT_NE(run_.director().checkpoint(), 0u);
+  ASSERT_EQ(run_.director().checkpoint(), 5u);
   cluster::KeptParts log;
   checkpoints_.SaveRun(&log);
-  cluster::RunBook again(config_, {});
-  Checkpoints of_again(config_, 1, &again);
-  cluster::PartSource source(log.parts());
-  ASSERT_TRUE(of_again.LoadRun(&source).ok());
-  EXPECT_EQ(again.director().checkpoint(), 0u);
+  for (const bool has_checkpoints : {true, false}) {
+    cluster::RunBook again(config_, {});
+    Checkpoints of_again(config_, 1, &again);
+    cluster::PartSource source(log.parts());
+    ASSERT_TRUE(of_again.LoadRun(&source).ok());
+    has_checkpoints ? of_again.Start({}) : of_again.Skip();
+    of_again.Step(false, 0);
+    EXPECT_EQ(of_again.awaits_folder(), has_checkpoints ? 6u : 0u);
+    EXPECT_EQ(again.director().Next(kOnlyTrainer, 0).has_chunk(), !has_checkpoints);
+  }
 }
 
 }  // namespace
