@@ -487,7 +487,7 @@ class ProcessTest(ProgramTestCase):
         stranger.socket.sendall(b"\x02" + size.to_bytes(8, "big") + bytes(size // 2))
         time.sleep(0.3)  # for the looks of the server
         stranger.socket.sendall(bytes(size // 2))
-        reply = b"a message without a header that parses"
+        reply = b"a message without a header"
         self.assertIn(reply, stranger.read(len(reply) + 6))
         server.send_signal(signal.SIGTERM)
         self.end(server, 130)
@@ -497,7 +497,7 @@ class ProcessTest(ProgramTestCase):
         stranger = self.stranger(port)
         for _ in range(20000):
             stranger.say(b"x")
-        reply = b"a message without a header that parses"
+        reply = b"a message without a header"
         self.assertIn(reply, stranger.read(20000 * (len(reply) + 6)))
         time.sleep(1.2)
         server.send_signal(signal.SIGTERM)
