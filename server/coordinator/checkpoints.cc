@@ -50,7 +50,7 @@ void Checkpoints::Skip() {
   if (director_.checkpoint() != 0) director_.SavedCheckpoint(now_ms_);
 }
 
-Status Checkpoints::Resume(cluster::PartMap run) {
+Status Checkpoints::Resume(const cluster::PartMap& run) {
   cluster::PartSource source(run);
   WEIR_RETURN_IF_ERROR(LoadRun(&source));
   run_.BeginAnew();
@@ -61,7 +61,7 @@ Status Checkpoints::Resume(cluster::PartMap run) {
 Status Checkpoints::LoadRun(cluster::PartSource* source) {
   mirrors_ = is_saved_ = true;
   source->CopyTo(&kept_);
-  const Status loaded = run_.Load(source);
+  Status loaded = run_.Load(source);
   source->CopyTo(nullptr);
   return loaded;
 }

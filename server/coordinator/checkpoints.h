@@ -33,7 +33,7 @@ class Checkpoints {
   // There are none any more: training goes on without the one that it waited for.
   void Skip();
   // Of a run that begins: it goes on from one. InvalidData when that is of no use.
-  Status Resume(cluster::PartMap run);
+  Status Resume(const cluster::PartMap& run);
 
   // What a worker says of one, and wants. And what it is told.
   void Take(cluster::Seat seat, const v1::WorkRequest& request);
