@@ -40,7 +40,7 @@ class PulledModel {
   struct Place {
     uint32_t strand = 0;
     uint64_t row = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   Status AskNext();
 
