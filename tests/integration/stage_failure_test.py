@@ -18,6 +18,8 @@ from held_ports import free_addresses  # noqa: E402
 BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 STAGES = 3
+# A seat whose connection has ended is free by then, and a process that is started for it has not joined yet.
+RECOVERY_S = 0.4
 MEMBER_TIMEOUT_S = 3
 CONFIG = ["--config=configs/runs/local.textproto", "--override="
           "data { synthetic { rows: 2000000 test_rows: 20000 } } "
@@ -26,9 +28,9 @@ CONFIG = ["--config=configs/runs/local.textproto", "--override="
           # The shortest silence after which a process counts as dead.
           "cluster { member_timeout_ms: %d }" % (1000 * MEMBER_TIMEOUT_S)]
 DEADLINE_S = 400
-# In turns: when stages die, and how many at once. Progress: a moment after some was shown. A seat is free
-# MEMBER_TIMEOUT_S after its process died: waiting is before that, when who was started anew has none, and
-# back is when all have one again. Both come before new progress, but for the last line of what was before.
+# In turns: when stages die, and how many at once. Progress: a moment after some was shown. Waiting is within
+# RECOVERY_S, when who was started anew has no seat yet, and back is when all have one again. Both come before new
+# progress, but for the last line of what was before.
 TURNS = (("progress", 1), ("waiting", 1), ("progress", 2), ("progress", 1), ("back", 1), ("progress", 2))
 
 
@@ -84,7 +86,7 @@ class Storm:
             until(self.has_progress, self.deadline, "progress")
             time.sleep(self.numbers.uniform(0, 0.4))
         elif moment == "waiting":
-            at = self.noted + self.numbers.uniform(0, MEMBER_TIMEOUT_S - 0.5)
+            at = self.noted + self.numbers.uniform(0, RECOVERY_S)
             until(lambda: time.monotonic() > at, self.deadline, "time")
         else:
             until(lambda: self.back() > self.was_back or self.has_progress(), self.deadline, "all stages")
