@@ -83,12 +83,8 @@ class ServerSaveTest(ProgramTestCase):
 
     # --- what should work
 
-    def test_servers_leave_what_a_worker_would_have_saved(self):
-        flags = self.flags(2)
-        servers = self.servers(flags)
-        saver = self.worker(flags, "--save=" + self.path("whole"))
-        for child in servers + [saver]:
-            self.end(child, 0)
+    def check_parts_are_the_whole(self):
+        """What two servers have saved is what a worker has, byte by byte."""
         parts = b""
         for i in range(2):
             with open(self.path("model/parameters-%d-of-2.weir" % i), "rb") as f:
@@ -96,6 +92,14 @@ class ServerSaveTest(ProgramTestCase):
         with open(self.path("whole/parameters.weir"), "rb") as f:
             self.assertEqual(f.read(), parts)
         self.assertEqual(self.partial(), [])
+
+    def test_servers_leave_what_a_worker_would_have_saved(self):
+        flags = self.flags(2)
+        servers = self.servers(flags)
+        saver = self.worker(flags, "--save=" + self.path("whole"))
+        for child in servers + [saver]:
+            self.end(child, 0)
+        self.check_parts_are_the_whole()
 
     def test_what_columns_learn_is_saved_and_a_model_in_parts_is_scored_as_one_of_a_file(self):
         write_rows(self.path("rows.csv"), 2000)
@@ -179,13 +183,7 @@ class ServerSaveTest(ProgramTestCase):
                                         "--save=" + self.path("model"))
             for child in servers:
                 self.end(child, 0)
-            parts = b""
-            for i in range(2):
-                with open(self.path("model/parameters-%d-of-2.weir" % i), "rb") as f:
-                    parts += f.read()
-            with open(self.path("whole/parameters.weir"), "rb") as f:
-                self.assertEqual(f.read(), parts)
-            self.assertEqual(self.partial(), [])
+            self.check_parts_are_the_whole()
 
     # --- what fails
 

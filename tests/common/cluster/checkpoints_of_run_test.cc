@@ -66,6 +66,14 @@ class RunWithCheckpoints {
     return samples;
   }
 
+  void GoOnFrom(RunWithCheckpoints* before) {
+    KeptParts kept;
+    before->director.SaveChanges(&kept);
+    PartSource source(kept.parts());
+    ASSERT_TRUE(director.Load(&source).ok());
+    director.BeginAnew();
+  }
+
   RunDirector director;
   int64_t now_ms = 0;
   float probability = 0.5f;  // of each test row, of which half are ones
@@ -97,12 +105,8 @@ TEST(CheckpointsOfARun, HaveTheTimeThatWasTrained) {
   run.Work();
   run.now_ms = 5000;
   run.WorkUntilCheckpoint();
-  KeptParts kept;
-  run.director.SaveChanges(&kept);
   RunWithCheckpoints other(PlanWith(30));
-  PartSource source(kept.parts());
-  ASSERT_TRUE(other.director.Load(&source).ok());
-  other.director.BeginAnew();
+  other.GoOnFrom(&run);
   EXPECT_EQ(other.director.TrainSeconds(9000), 4);
 }
 
@@ -157,13 +161,8 @@ TEST(CheckpointsOfARun, AreNumberedBehindThoseThatAreThere) {
 TEST(CheckpointsOfARun, AreWhatAnotherRunGoesOnFrom) {
   RunWithCheckpoints run(PlanWith(30));
   run.WorkUntilCheckpoint();
-  KeptParts kept;
-  run.director.SaveChanges(&kept);
-
   RunWithCheckpoints other(PlanWith(30));
-  PartSource source(kept.parts());
-  ASSERT_TRUE(other.director.Load(&source).ok());
-  other.director.BeginAnew();
+  other.GoOnFrom(&run);
   other.director.TakeCheckpointsAfter(1);
   EXPECT_EQ(other.director.samples(), 30u);
   EXPECT_EQ(other.director.Next(kSecond, 0).chunk().chunk(), 3u);
