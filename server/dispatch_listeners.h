@@ -19,8 +19,9 @@ struct DispatchListeners {
   std::function<void(cluster::Seat seat, const v1::Push& push, uint64_t step)> offset = {};
   // The parameters are to be in this checkpoint as they are now.
   std::function<void(uint64_t number)> checkpoint = {};
-  // The model is pulled, and so a cut of the shard is wanted.
-  std::function<void()> pull = {};
+  // The model is pulled, for which the shard is to be cut: whether it may be now. Asked until it
+  // is.
+  std::function<bool()> may_cut = {};
 };
 
 }  // namespace weir::server

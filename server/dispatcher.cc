@@ -169,14 +169,17 @@ void Dispatcher::OnProbe(const transport::PeerId& peer, const v1::Probe& probe) 
 
 void Dispatcher::OnModelPull(const transport::PeerId& peer, const v1::ModelPull& pull) {
   if (Hear(peer) == nullptr) return mail_->Refuse(peer, "a model pull without a hello", true);
-  if (is_saved_) return mail_->Refuse(peer, "the servers save the model themselves", false);
-  if (listeners_.pull) listeners_.pull();
-  const Status asked = pulled_->Pull(peer, pull);
-  if (!asked.ok()) mail_->Refuse(peer, asked.message(), false);
+  pulled_->Pull(peer, pull);
+  StepPulledModel();
+}
+
+void Dispatcher::StepPulledModel() {
+  if (pulled_) SendSection(pulled_->Step(listeners_.may_cut));
 }
 
 void Dispatcher::Flush(const Outbox::Contents& finished) {
-  for (const auto& section : finished.sections) SendSection(section);
+  for (const auto& section : finished.sections) SendSection(pulled_->Take(section));
+  StepPulledModel();
   for (const auto& step : finished.steps) {
     log_.Await(step->log_number, [this, step] {
       for (PendingAnswer& answer : step->answers) SendAnswer(*step, &answer);
@@ -229,8 +232,7 @@ void Dispatcher::SendRows(const PendingRows& rows) {
   mail_->Send(rows.peer, RowReplyOf(rows, shard_->layout(), shard_->row_values()));
 }
 
-void Dispatcher::SendSection(const std::shared_ptr<PendingSection>& section) {
-  auto reply = pulled_->Take(section);
+void Dispatcher::SendSection(std::optional<PulledModel::Reply> reply) {
   if (!reply) return;
   const Status& status = reply->message.status();
   if (!status.ok()) return mail_->Refuse(reply->peer, status.message(), false);

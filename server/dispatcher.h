@@ -98,7 +98,8 @@ class Dispatcher {
   Worker* Hear(const transport::PeerId& peer);  // of whom something has come; null: not known
   void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);
-  void SendSection(const std::shared_ptr<PendingSection>& section);
+  void StepPulledModel();
+  void SendSection(std::optional<PulledModel::Reply> reply);
 
   Shard* shard_ = nullptr;  // while it is being made
   Mail* const mail_;

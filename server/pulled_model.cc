@@ -7,37 +7,41 @@
 
 namespace weir::server {
 
-Status PulledModel::Pull(const transport::PeerId& peer, const v1::ModelPull& pull) {
-  wanted_ = {pull.place().strand(), pull.place().row()};
+void PulledModel::Pull(const transport::PeerId& peer, const v1::ModelPull& pull) {
+  wanted_ = Place{pull.place().strand(), pull.place().row()};
   peer_ = peer;
   request_id_ = pull.request_id();
-  if (cut_ == nullptr || wanted_ < next_) {
-    cut_.reset();
+  if (*wanted_ < next_) YieldCut();
+}
+
+std::optional<PulledModel::Reply> PulledModel::Step(const std::function<bool()>& may_cut) {
+  if (!wanted_ || asked_ != nullptr) return std::nullopt;
+  if (cut_ == nullptr) {
+    if (may_cut && !may_cut()) return std::nullopt;
     cut_ = std::make_unique<ShardCut>(shard_, CutForm::kModel);
     next_ = {};
   }
-  return AskNext();
-}
-
-Status PulledModel::AskNext() {
   asked_ = cut_->Ask(shard_->outbox());
-  if (asked_ != nullptr && next_ <= wanted_) return OkStatus();
+  if (asked_ != nullptr && next_ <= *wanted_) return std::nullopt;
   YieldCut();
-  return InvalidData(StrCat("section ", wanted_.strand, ":", wanted_.row,
-                            " of the model, which this server does not have"));
+  const Place place = *std::exchange(wanted_, std::nullopt);
+  return Reply{peer_, InvalidData(StrCat("section ", place.strand, ":", place.row,
+                                         " of the model, which this server does not have"))};
 }
 
 std::optional<PulledModel::Reply> PulledModel::Take(
     const std::shared_ptr<PendingSection>& section) {
-  if (cut_ == nullptr || section != asked_) return std::nullopt;
-  const bool is_wanted = next_ == wanted_;
+  if (asked_ == nullptr || section != asked_) return std::nullopt;
+  asked_.reset();
+  const Place place = next_;
   if (section->next_row == 0) ++next_.strand;
   next_.row = section->next_row;
-  if (!section->status.ok()) return Reply{peer_, section->status};
-  if (!is_wanted) {
-    const Status asked = AskNext();
-    return asked.ok() ? std::nullopt : std::optional(Reply{peer_, asked});
+  if (!section->status.ok()) {
+    wanted_.reset();
+    return Reply{peer_, section->status};
   }
+  if (wanted_ != place) return std::nullopt;
+  wanted_.reset();
   v1::ModelReply reply;
   reply.set_request_id(request_id_);
   reply.set_version(cut_->steps());
@@ -49,6 +53,12 @@ std::optional<PulledModel::Reply> PulledModel::Take(
     YieldCut();
   }
   return Reply{peer_, SectionReplyOf(std::move(reply), std::move(section->frames))};
+}
+
+void PulledModel::YieldCut() {
+  cut_.reset();
+  asked_.reset();
+  next_ = {};
 }
 
 }  // namespace weir::server

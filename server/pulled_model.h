@@ -2,12 +2,14 @@
 // when it is asked for, whatever is pushed meanwhile.
 //
 // Who asks for a section that was given before, because the reply was lost or this server was
-// started again, gets it of a new cut: the same one, once nothing is pushed any more.
+// started again, gets it of a new cut: the same one, once nothing is pushed any more. So does whose
+// cut was taken away by another who wants the shard; it waits until that one is done.
 //
 // Place in the life of a batch: after the last one.
 // Thread rule: I/O thread only. Borrows the shard, of whose cuts it has the only one meanwhile.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,17 +25,21 @@ class PulledModel {
  public:
   explicit PulledModel(Shard* shard) : shard_(shard) {}
 
-  // Asks for that section, or for those before it. InvalidData: there is none.
-  Status Pull(const transport::PeerId& peer, const v1::ModelPull& pull);
-  // A section has come. What is to be sent, to whom; nothing where it is not the one asked for, for
-  // which the next is asked.
+  // What is to be sent, to whom.
   struct Reply {
     transport::PeerId peer;
     Result<transport::Message> message;
   };
+
+  // That section is wanted, and no longer what was wanted before.
+  void Pull(const transport::PeerId& peer, const v1::ModelPull& pull);
+  // Often: asks strands for what is wanted, or what comes before it. may_cut: whether the shard may
+  // be cut now. InvalidData in the reply: there is no such section.
+  std::optional<Reply> Step(const std::function<bool()>& may_cut);
+  // A section has come. Nothing where it is not the one that is wanted.
   std::optional<Reply> Take(const std::shared_ptr<PendingSection>& section);
-  // Another wants a cut of the shard; who pulls on begins anew.
-  void YieldCut() { cut_.reset(); }
+  // Another wants a cut of the shard.
+  void YieldCut();
   bool holds_cut() const { return cut_ != nullptr; }
 
  private:
@@ -42,12 +48,11 @@ class PulledModel {
     uint64_t row = 0;
     auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  Status AskNext();
-
   Shard* const shard_;
   std::unique_ptr<ShardCut> cut_;
-  std::shared_ptr<PendingSection> asked_;
-  Place next_, wanted_;  // the first that was not asked for; what the worker pulls
+  std::shared_ptr<PendingSection> asked_;  // and not there yet
+  Place next_;                             // the first that was not asked for
+  std::optional<Place> wanted_;            // what the worker pulls
   transport::PeerId peer_;
   uint64_t request_id_ = 0;
 };

@@ -59,9 +59,10 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
       std::make_unique<ServerCheckpoints>(config_, options_, shard_index, server_count,
                                           coordinator_.get(), [this] { transport_->Wake(); });
   Dispatcher::Listeners listeners;
-  listeners.pull = [this] {
+  listeners.may_cut = [this] {
+    if (checkpoints_->holds_cut() || (saving_ && saving_->holds_cut())) return false;
     life_.YieldCut();
-    checkpoints_->YieldCut();
+    return true;
   };
   listeners.checkpoint = [this](uint64_t number) {
     life_.YieldCut();

@@ -144,6 +144,7 @@ class DispatcherTest : public testing::Test {
   std::vector<std::pair<cluster::Seat, uint64_t>> offsets_, heard_;
   std::vector<uint64_t> steps_;
   uint64_t run_ = kRun;
+  bool may_cut_ = true;
   Mail mail_{server_.get()};
   const ServerLife life_{nullptr, Environment{.nonce = [] { return kEpoch; }}};
   Dispatcher dispatcher_{
@@ -158,7 +159,8 @@ class DispatcherTest : public testing::Test {
            [this](cluster::Seat seat, const v1::Push& push, uint64_t step) {
              offsets_.emplace_back(seat, push.offset());
              steps_.push_back(step);
-           }}};
+           },
+       .may_cut = [this] { return may_cut_; }}};
 };
 
 void ExpectRefusal(const std::vector<Received>& replies, const std::string& text, bool retry) {
@@ -507,6 +509,38 @@ TEST_F(DispatcherTest, WhatIsPulledOfTheModelIsAsOfOnePush) {
     Exchange(other, Push(++pushes), {Gradient(3)});
   } while (pull.model_pull().has_place());
   EXPECT_EQ(shard_.version(), pushes);
+}
+
+// The servers save the model themselves, and a worker saves it, too.
+TEST_F(DispatcherTest, TheModelIsPulledWhileItIsSavedOnceTheShardMayBeCut) {
+  const auto saver = Connected(0);
+  v1::Header pull;
+  pull.mutable_model_pull()->set_request_id(1);
+  dispatcher_.EndTraining();
+  may_cut_ = false;
+  EXPECT_TRUE(Exchange(saver, pull).empty());
+  EXPECT_FALSE(dispatcher_.pulled().holds_cut());
+  may_cut_ = true;
+  Flush();  // asks for it
+  Flush();
+  const auto replies = TakeReplies(saver);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].header.has_model_reply()) << replies[0].header.DebugString();
+}
+
+TEST_F(DispatcherTest, WhatIsPulledOfTheModelComesThoughTheCutWasTakenAway) {
+  const auto saver = Connected(0);
+  v1::Header pull;
+  pull.mutable_model_pull()->set_request_id(1);
+  Send(saver, pull);
+  Receive();
+  EXPECT_TRUE(dispatcher_.pulled().holds_cut());
+  dispatcher_.pulled().YieldCut();
+  Flush();  // what comes is of the old one; asks anew
+  Flush();
+  const auto replies = TakeReplies(saver);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].header.has_model_reply()) << replies[0].header.DebugString();
 }
 
 // The reply was lost with its connection.
