@@ -3,16 +3,33 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 
 namespace weir::server {
+namespace {
+
+// For the one before, where that was given up, to do what it has begun.
+constexpr int64_t kGiveUpMs = 100;
+
+}  // namespace
+
+// Of that one goes what no checkpoint was made of.
+bool CheckpointSaving::EndOneBefore() {
+  if (saving_ && !saving_->End(kGiveUpMs)) return false;
+  std::unique_ptr<Saving> before;
+  std::lock_guard lock(mutex_);
+  before = std::move(saving_);
+  return true;
+}
 
 void CheckpointSaving::Open(uint64_t number, uint64_t run) {
-  std::unique_ptr<Saving> before;
-  {
+  if (!EndOneBefore()) {
     std::lock_guard lock(mutex_);
-    before = std::move(saving_);  // what no checkpoint was made of goes with it
+    open_failure_ = Unavailable(StrCat("an earlier one is still being written: the disk of ",
+                                       options_.folder, " does not answer"));
+    number_ = number;
+    return;
   }
-  before.reset();
   auto saving = std::make_unique<Saving>(saved_model::CheckpointPath(options_.folder, number),
                                          options_.server, options_.server_count, options_.executor,
                                          options_.wake);

@@ -55,6 +55,7 @@ class CheckpointSaving {
   bool End(int64_t patience_ms) { return !saving_ || saving_->End(patience_ms); }
 
  private:
+  bool EndOneBefore();
   void Open(uint64_t number, uint64_t run);
 
   const Options options_;

@@ -4,11 +4,21 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/file_writer.h"
+
 namespace weir::server {
 
 Result<std::unique_ptr<CutSink>> PartSink::Open(Part part) {
+  const std::string folder = std::filesystem::path(part.path).parent_path().string();
+  WEIR_RETURN_IF_ERROR(CheckRoom(folder, "this server's part of the model", part.least_bytes));
   WEIR_ASSIGN_OR_RETURN(auto writer, saved_model::PartWriter::Create(part.path));
   return std::unique_ptr<CutSink>(new PartSink(std::move(part), std::move(writer)));
+}
+
+uint64_t PartSink::LeastBytes(const Shard& shard) {
+  int64_t elements = shard.row_count() * shard.layout().embedding_dimension();
+  for (const auto& strand : shard.dense_strands()) elements += strand->piece().spec().element_count;
+  return static_cast<uint64_t>(elements) * sizeof(float);
 }
 
 PartSink::~PartSink() {

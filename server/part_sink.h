@@ -23,11 +23,14 @@ class PartSink final : public CutSink {
   struct Part {
     std::string path;
     uint32_t row_stage = 0;
+    uint64_t least_bytes = 0;  // for which there must be room
     std::atomic<uint64_t>* written_bytes = nullptr;
     // What is on disk in the end.
     std::function<void(v1::PartReport)> on_done = {};
   };
   static Result<std::unique_ptr<CutSink>> Open(Part part);
+  // Of a shard's part: rows and weights, without what update rules keep.
+  static uint64_t LeastBytes(const Shard& shard);
   // Takes away what was not finished.
   ~PartSink() override;
 

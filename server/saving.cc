@@ -49,6 +49,7 @@ void Saving::Begin(Shard* shard) {
   has_begun_ = true;
   PartSink::Part part{.path = {},
                       .row_stage = shard->layout().row_stage(),
+                      .least_bytes = PartSink::LeastBytes(*shard),
                       .written_bytes = &written_bytes_,
                       .on_done = [this](v1::PartReport done) {
                         std::lock_guard lock(mutex_);
@@ -66,14 +67,14 @@ void Saving::Step() {
   taker_.Step();
   if (taker_.is_at_work() || taker_.outcome().ok()) return;
   std::lock_guard lock(mutex_);
-  failure_ = taker_.outcome();
+  if (failure_.ok()) failure_ = taker_.outcome();
 }
 
 void Saving::YieldCut() {
   if (!taker_.holds_cut()) return;
   taker_.YieldCut();
   std::lock_guard lock(mutex_);
-  failure_ = taker_.outcome();
+  failure_ = Interrupted("given up, for another wanted the parameters");
 }
 
 std::optional<v1::PartReport> Saving::part() const {

@@ -2,17 +2,18 @@
 // nobody trains, and written in the background into the folder that server 0 has made.
 //
 // Place in the life of a batch: beside all of it.
-// Thread rule: the worker's input thread. Owns a thread while it writes.
+// Thread rule: the worker's input thread. What it writes is written in the background.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "common/base/executor.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/client/parameter_client.h"
@@ -22,8 +23,7 @@ namespace weir::worker {
 // What others than the input thread want of checkpoints, and hear of them. Any thread.
 struct CheckpointWishes {
   std::atomic<bool> wants_one{false};
-  std::atomic<uint64_t> written{
-      0};  // the last one of which this worker's share is on disk, and told
+  std::atomic<uint64_t> written{0};  // the last one of which this worker's share is there, and told
 };
 
 class CheckpointShare {
@@ -37,7 +37,7 @@ class CheckpointShare {
   // wishes: outlives this; null: there are none.
   CheckpointShare(std::string folder, const Owner& owner, CheckpointWishes* wishes)
       : folder_(std::move(folder)), owner_(owner), wishes_(wishes) {}
-  // Waits for what is being written.
+  // Waits for what is being written, but not long for a disk that does not answer.
   ~CheckpointShare();
 
   // Puts this worker's share of that one aside, once, and begins to write it. Fails where the
@@ -49,16 +49,19 @@ class CheckpointShare {
   bool has_news() const { return number_ != told_; }
 
  private:
-  void Write(const saved_model::KeptStates& states);
-  void Say(const Status& written);
+  // Of one checkpoint; whoever writes it has it, too.
+  struct Word {
+    std::mutex mutex;
+    v1::CheckpointWord told;
+  };
+  static void Say(Word* word, const Status& written);
 
   const std::string folder_;
   const Owner owner_;
   CheckpointWishes* const wishes_;
   uint64_t number_ = 0, told_ = 0;
-  std::thread thread_;
-  mutable std::mutex mutex_;
-  v1::CheckpointWord word_;
+  std::shared_ptr<Word> word_;  // of the last one
+  std::unique_ptr<Executor::Work> writing_;
 };
 
 }  // namespace weir::worker

@@ -40,6 +40,14 @@ Status CannotWrite(const std::string& path) {
   return Unavailable(StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
+Status CheckRoom(const std::string& folder, std::string_view what, uint64_t least_bytes) {
+  std::error_code error;
+  const std::filesystem::space_info room = std::filesystem::space(folder, error);
+  if (error || room.available >= least_bytes) return OkStatus();
+  return Unavailable(StrCat(what, " takes ", least_bytes, " bytes at least, and the disk of ",
+                            folder, " has room for ", room.available, ": make room there"));
+}
+
 Status SyncFolder(const std::string& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool done = folder >= 0 && fsync(folder) == 0;

@@ -15,6 +15,10 @@ namespace weir {
 // "cannot write /a/b: No space left on device", of errno.
 Status CannotWrite(const std::string& path);
 
+// Unavailable where the disk of that folder has no room for so many bytes, of what `what` takes at
+// least. A disk that does not say has room.
+Status CheckRoom(const std::string& folder, std::string_view what, uint64_t least_bytes);
+
 // What a folder names is as lasting as what its files hold.
 Status SyncFolder(const std::string& path);
 

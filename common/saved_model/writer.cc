@@ -195,11 +195,7 @@ void ModelFolder::Discard() const {
 
 // Some file systems do not tell.
 Status ModelFolder::CheckRoom(uint64_t least_bytes) const {
-  std::error_code error;
-  const fs::space_info room = fs::space(aside_, error);
-  if (error || room.available >= least_bytes) return OkStatus();
-  return Unavailable(StrCat("the model takes ", least_bytes, " bytes at least, and the disk of ",
-                            aside_, " has room for ", room.available, ": make room there"));
+  return weir::CheckRoom(aside_, "the model", least_bytes);
 }
 
 Status ModelFolder::Finish(v1::SavedModelManifest manifest) {

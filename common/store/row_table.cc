@@ -125,6 +125,7 @@ std::byte* RowPartitionStore::Append(uint64_t key) {
   if (slot % slab_rows_ == 0) slabs_.push_back(pool_.Take());
   index_.Append(key, [this](uint32_t earlier) { return Row(earlier); });
   std::memcpy(Row(slot), &key, sizeof(key));
+  row_count_.store(slot + 1, std::memory_order_relaxed);
   return Row(slot);
 }
 

@@ -16,6 +16,7 @@
 // Callers have checked what came from a peer: table is one of the layout's, id below its row_count.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -119,7 +120,7 @@ class RowPartitionStore {
   // Forgets what was kept, whether all was read or not; nothing where there is no cut.
   void EndCut();
 
-  int64_t row_count() const { return index_.size(); }
+  int64_t row_count() const { return row_count_; }  // any thread
   // Floats of a row: values and state.
   size_t row_floats() const { return dimension_ + state_per_row_; }
   int64_t memory_bytes() const;
@@ -190,6 +191,7 @@ class RowPartitionStore {
   const uint32_t slab_rows_;
   const Divisor rows_per_slab_;
   RowIndex index_;
+  std::atomic<uint32_t> row_count_{0};
   SlabPool pool_;
   std::vector<std::byte*> slabs_;
   struct Cut;

@@ -33,7 +33,7 @@ void CutTaker::Begin(Shard* shard, CutForm form, OpenSink open, std::function<bo
   is_at_work_ = true;
   cut_ = std::make_unique<ShardCut>(shard, form);
   may_finish_ = std::move(may_finish);
-  has_all_ = is_whole_ = false;
+  has_all_ = is_whole_ = is_given_up_ = false;
   InBackground([this, open = std::move(open)] {
     auto sink = open();
     Status status = sink.status();
@@ -54,6 +54,7 @@ void CutTaker::Step() {
   if (at_work_) {
     if (!at_work_->EndsWithin(0)) return;
     at_work_.reset();
+    if (is_given_up_) return GiveUp();
     if (!done_.ok() || is_whole_) return End();
     return Ask();
   }
@@ -86,15 +87,22 @@ bool CutTaker::AbandonWithin(int64_t patience_ms) {
   if (!is_at_work()) return true;
   if (at_work_ && !at_work_->EndsWithin(patience_ms)) return false;
   at_work_.reset();
-  done_ = Interrupted("given up");
-  End();
+  GiveUp();
   return true;
 }
 
+// The cut goes at once; a disk that does not answer may hold up the rest.
 void CutTaker::YieldCut() {
   if (cut_ == nullptr) return;
-  if (at_work_) at_work_->Wait();
-  AbandonWithin(0);
+  asked_.reset();
+  cut_.reset();
+  is_given_up_ = true;
+  if (!at_work_) GiveUp();
+}
+
+void CutTaker::GiveUp() {
+  done_ = Interrupted("given up");
+  End();
 }
 
 void CutTaker::End() {

@@ -45,7 +45,8 @@ class CutTaker {
   // Gives up what is at work, once the background has done what it has begun; whether it has, in so
   // long at most.
   bool AbandonWithin(int64_t patience_ms);
-  // The same, unless all has been read: another wants a cut of the shard.
+  // Unless all has been read: another wants a cut of the shard. Gives up what is at work as soon as
+  // the background has done what it has begun.
   void YieldCut();
   // What the last one came to.
   const Status& outcome() const { return done_; }
@@ -54,6 +55,7 @@ class CutTaker {
   void Ask();
   void FinishIfItMay();
   void InBackground(std::function<Status()> work);
+  void GiveUp();
   void End();
 
   Executor& executor_;
@@ -70,6 +72,7 @@ class CutTaker {
   Status done_;           // what the background came to
   bool has_all_ = false;  // sections
   bool is_whole_ = false;
+  bool is_given_up_ = false;
 };
 
 }  // namespace weir::server

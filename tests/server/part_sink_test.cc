@@ -61,6 +61,18 @@ TEST_F(PartOfAModel, SaysWhatCannotBeWritten) {
               HasSubstr("cannot write " + path() + ": No space left"));
 }
 
+TEST_F(PartOfAModel, LooksForRoomBeforeItIsWritten) {
+  const uint64_t least_bytes = PartSink::LeastBytes(shard_);
+  EXPECT_GE(least_bytes, 4u * static_cast<uint64_t>(layout_.dense_element_count()));
+  const auto part = WritePart(&shard_, path());
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_LE(least_bytes, part->written_bytes()) << "it would be refused where it has room";
+  constexpr uint64_t kMore = uint64_t{1} << 62;
+  const auto sink = PartSink::Open({.path = path() + "-2", .least_bytes = kMore});
+  EXPECT_THAT(sink.status().message(), HasSubstr(StrCat("takes ", kMore, " bytes at least")));
+  EXPECT_FALSE(std::filesystem::exists(path() + "-2"));
+}
+
 // It would take the place of a model that is of use.
 TEST_F(PartOfAModel, ThatIsNotFiniteIsNone) {
   for (int i = 0; i < 3; ++i) {

@@ -17,6 +17,7 @@ inline Result<v1::PartReport> WritePart(Shard* shard, const std::string& path) {
   v1::PartReport report;
   PartSink::Part part{.path = path,
                       .row_stage = shard->layout().row_stage(),
+                      .least_bytes = PartSink::LeastBytes(*shard),
                       .written_bytes = &written_bytes,
                       .on_done = [&report](v1::PartReport done) { report = std::move(done); }};
   CutTaker taker(Executor::Threads(), [] {});
