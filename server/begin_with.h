@@ -12,10 +12,15 @@
 
 namespace weir::server {
 
-// warm_start, resume: folders, of which one may be given; empty: the parameters are the initial
-// ones. config: outlives the options. Where it was in its data tells nothing of others, so a
-// checkpoint of a run on other data is InvalidConfig; what cannot be read is said with its name.
-Status BeginWith(const std::string& warm_start, const std::string& resume, const v1::Config& config,
-                 ServerOptions* options);
+// Folders as flags name them; empty: there is none.
+struct Beginning {
+  std::string warm_start, resume;  // one of them at most
+  std::string checkpoints, data;
+};
+
+// With neither model nor checkpoint the parameters are the initial ones. config: outlives the
+// options. Where it was in its data tells nothing of others, so a checkpoint of a run on other data
+// is InvalidConfig; what cannot be read is said with its name.
+Status BeginWith(const Beginning& beginning, const v1::Config& config, ServerOptions* options);
 
 }  // namespace weir::server

@@ -34,7 +34,7 @@ DEFINE_string(checkpoints, "",
               "storage that all servers and trainers reach; of all of them, or none");
 DEFINE_string(resume, "",
               "folder of a checkpoint, or of several, to go on from, where the run was; the same "
-              "for all servers and trainers");
+              "for all servers and trainers. That of --checkpoints may be empty: the run begins");
 DEFINE_string(data_dir, "",
               "folder of this server's own for the log of what it takes (cluster.durability); "
               "started again with it, the server goes on where it was");
@@ -137,8 +137,8 @@ Status Serve(const Setup& setup, const transport::Limits& limits, Server* server
 
 Status OpenFolder(const Setup& setup, ServerOptions* options) {
   if (FLAGS_data_dir.empty()) return OkStatus();
-  const auto count = static_cast<uint32_t>(setup.addresses.size());
-  const auto identity = session::MakeRunIdentity(setup.config, count, options->warm_start);
+  const auto identity = session::MakeRunIdentity(
+      setup.config, static_cast<uint32_t>(setup.addresses.size()), options->warm_start);
   WEIR_ASSIGN_OR_RETURN(options->data_folder,
                         DataFolder::Open(FileSystem::Real(), FLAGS_data_dir, identity,
                                          static_cast<uint32_t>(FLAGS_shard)));
@@ -151,7 +151,8 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
   options.addresses = setup.addresses;
   options.save = FLAGS_save;
   options.checkpoints = FLAGS_checkpoints;
-  WEIR_RETURN_IF_ERROR(BeginWith(FLAGS_warm_start, FLAGS_resume, setup.config, &options));
+  WEIR_RETURN_IF_ERROR(BeginWith(
+      {FLAGS_warm_start, FLAGS_resume, FLAGS_checkpoints, FLAGS_data_dir}, setup.config, &options));
   WEIR_RETURN_IF_ERROR(OpenFolder(setup, &options));
   return std::make_unique<Server>(setup.config, static_cast<uint32_t>(setup.addresses.size()),
                                   static_cast<uint32_t>(FLAGS_shard),
@@ -159,8 +160,7 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
 }
 
 Status RunServer(const Setup& setup) {
-  InterruptTarget interrupt;
-  InterruptTarget terminate, wish;
+  InterruptTarget interrupt, terminate, wish;
   const SignalWatcher signals({.on_signal = [&] { interrupt.Fire(); },
                                .on_terminate = [&] { terminate.Fire(); },
                                .on_user = [&] { wish.Fire(); }});

@@ -23,7 +23,7 @@
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
-#include "common/saved_model/checkpoint_folder.h"
+#include "common/saved_model/checkpoint_choice.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
@@ -66,7 +66,8 @@ DEFINE_string(save_residuals, "",
               "into the saved model as `residuals`. Servers then wait for a worker with --save");
 DEFINE_string(checkpoints, "", "folder of the run's checkpoints; the same as the servers'");
 DEFINE_string(resume, "",
-              "folder of a checkpoint, or of several, to go on from; the same as the servers'");
+              "folder of a checkpoint, or of several, to go on from; the same as the servers'. Of "
+              "several it is the one with which the servers have begun");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -239,6 +240,7 @@ struct Parts {
   std::unique_ptr<StageLinks> links;         // of one stage
   std::unique_ptr<ServerClient> remote;
   CheckpointWishes wishes;
+  saved_model::CheckpointChoice resume;  // of the flags, and of what the servers say
 };
 
 // Who has not answered a hello has nothing larger to say than why it refuses.
@@ -265,6 +267,9 @@ transport::Limits StageLimits(const Setup& setup, const ModelLayout& layout) {
 
 // What cannot be written is said first.
 Status ClaimOutputs(Parts* parts) {
+  parts->resume = {.path = FLAGS_resume,
+                   .may_be_none = saved_model::WithoutSlashes(FLAGS_resume) ==
+                                  saved_model::WithoutSlashes(FLAGS_checkpoints)};
   if (!FLAGS_out.empty()) {
     WEIR_ASSIGN_OR_RETURN(parts->out, OutFolder::Claim(FLAGS_out));
   }
@@ -352,8 +357,9 @@ Status ReadData(const Setup& setup, Parts* parts) {
   WEIR_ASSIGN_OR_RETURN(*parts->found.mutable_data(), data::FindFiles(setup.config.data()));
   std::string begins_with = FLAGS_warm_start;
   if (!FLAGS_resume.empty()) {
-    WEIR_ASSIGN_OR_RETURN(begins_with, saved_model::FindCheckpoint(FLAGS_resume));
+    WEIR_ASSIGN_OR_RETURN(begins_with, saved_model::ChooseCheckpoint(parts->resume));
   }
+  parts->warm_start.reset();
   if (!begins_with.empty()) {
     WEIR_ASSIGN_OR_RETURN(parts->warm_start, saved_model::SavedModel::Open(begins_with));
     parts->learned = parts->warm_start->manifest().learned();
@@ -491,18 +497,41 @@ void EndBehindCheckpoint(InterruptTarget* interrupt, Ending* ending, Parts* part
   EndInGoodOrderOrAtOnce(interrupt, ending, parts);
 }
 
+// Reading may take long, and nobody waits for this process yet.
+Status PrepareUnlessInterrupted(const Setup& setup, InterruptTarget* interrupt, Parts* parts) {
+  const InterruptScope scope(interrupt, [&] {
+    parts->save.reset();
+    EndInterrupted();
+  });
+  return Prepare(setup, parts);
+}
+
+// Of a run that has begun with an earlier checkpoint than the newest that there is by now. Whether
+// that one is there.
+bool FindsWhatTheRunBeganWith(Parts* parts) {
+  const auto begun_with = parts->remote ? parts->remote->begun_with() : std::nullopt;
+  if (FLAGS_resume.empty() || !begun_with) return false;
+  parts->resume.begun_with = begun_with;
+  const auto chosen = saved_model::ChooseCheckpoint(parts->resume);
+  const std::string before = parts->warm_start ? parts->warm_start->directory() : "";
+  if (!chosen.ok() || *chosen == before) return false;
+  LOG(INFO) << "the run has begun with " << (chosen->empty() ? "nothing" : *chosen)
+            << ", and this process does, too";
+  return true;
+}
+
 Status PrepareAndTrain(const Setup& setup, InterruptTarget* interrupt, Parts* parts) {
   WEIR_RETURN_IF_ERROR(ClaimOutputs(parts));
-  {
-    // Reading may take long, and nobody waits for this process yet.
-    const InterruptScope scope(interrupt, [&] {
-      parts->save.reset();
-      EndInterrupted();
-    });
-    WEIR_RETURN_IF_ERROR(Prepare(setup, parts));
+  WEIR_RETURN_IF_ERROR(PrepareUnlessInterrupted(setup, interrupt, parts));
+  auto log = Join(setup, interrupt, parts);
+  if (!log.ok() && FindsWhatTheRunBeganWith(parts)) {
+    parts->remote.reset();
+    parts->links.reset();
+    WEIR_RETURN_IF_ERROR(PrepareUnlessInterrupted(setup, interrupt, parts));
+    log = Join(setup, interrupt, parts);
   }
-  WEIR_ASSIGN_OR_RETURN(auto log, Join(setup, interrupt, parts));
-  return Train(setup, std::move(log), interrupt, parts);
+  WEIR_RETURN_IF_ERROR(log.status());
+  return Train(setup, *std::move(log), interrupt, parts);
 }
 
 Status RunWorker(const Setup& setup) {

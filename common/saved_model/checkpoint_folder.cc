@@ -38,38 +38,6 @@ std::optional<uint64_t> NumberOf(std::string_view name) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-Status CheckResiduals(const SavedModel& model) {
-  for (const v1::SeatOfResiduals& seat : model.manifest().checkpoint().residuals()) {
-    const std::string folder = model.residuals_folder();
-    WEIR_ASSIGN_OR_RETURN(const std::vector<uint32_t> trainers, TrainersWithStates(folder));
-    if (std::ranges::find(trainers, seat.trainer()) == trainers.end()) {
-      return InvalidData(StrCat(folder, " lacks the file of trainer ", seat.trainer()));
-    }
-    WEIR_RETURN_IF_ERROR(
-        VisitPolicyStates(folder, seat.trainer(), model.manifest().run(),
-                          [](const v1::PolicyStateHeader&, ByteSpan) { return OkStatus(); }));
-  }
-  return OkStatus();
-}
-
-// Every byte, where there are others to take instead: else whoever loads it finds what is damaged.
-Status CheckBytes(const SavedModel& model) {
-  WEIR_RETURN_IF_ERROR(
-      model.Visit({.piece = [](const SavedPiece&) {}, .rows = [](const SavedRows&) {}}));
-  return CheckResiduals(model);
-}
-
-Status CheckWhole(const std::string& checkpoint, bool has_others) {
-  WEIR_ASSIGN_OR_RETURN(const auto model, SavedModel::Open(checkpoint));
-  if (!model->manifest().has_checkpoint()) {
-    return InvalidData(StrCat(checkpoint,
-                              " is a saved model and no checkpoint of a run: name it "
-                              "with --warm_start to begin another run with it"));
-  }
-  WEIR_RETURN_IF_ERROR(ReadProgress(checkpoint, model->manifest().checkpoint()).status());
-  return has_others ? CheckBytes(*model) : OkStatus();
-}
-
 struct Found {
   uint64_t number = 0;
   uint64_t id = 0;
@@ -154,26 +122,6 @@ std::vector<uint64_t> CheckpointsIn(const std::string& folder) {
 uint64_t LastCheckpoint(const std::string& folder) {
   const std::vector<uint64_t> numbers = CheckpointsIn(folder);
   return numbers.empty() ? 0 : numbers.front();
-}
-
-Result<std::string> FindCheckpoint(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(FileIn(path, kManifestFile), error)) {
-    WEIR_RETURN_IF_ERROR(CheckWhole(path, false));
-    return path;
-  }
-  std::vector<std::string> problems;
-  for (const uint64_t number : CheckpointsIn(path)) {
-    const std::string checkpoint = CheckpointPath(path, number);
-    const Status whole = CheckWhole(checkpoint, true);
-    if (whole.ok() && !problems.empty()) {
-      LOG(WARNING) << StrJoin(problems, "; ") << "; takes the one before it, " << checkpoint;
-    }
-    if (whole.ok()) return checkpoint;
-    problems.push_back(whole.message());
-  }
-  if (problems.empty()) return InvalidData(StrCat(path, " holds no checkpoint"));
-  return InvalidData(StrJoin(problems, "; "));
 }
 
 Status TidyCheckpoints(const std::string& folder, const Tidying& tidying) {

@@ -26,9 +26,6 @@ namespace weir::saved_model {
 // In the folder.
 std::string CheckpointPath(const std::string& folder, uint64_t number);
 
-// Where the checkpoint is that a run goes on from: the path itself, or the newest in it that is
-// whole. InvalidData, and what is wrong with each, when there is none.
-Result<std::string> FindCheckpoint(const std::string& path);
 // The numbers of those in the folder, whole or not, the newest first; and of that, 0: there is
 // none.
 std::vector<uint64_t> CheckpointsIn(const std::string& folder);

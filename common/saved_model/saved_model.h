@@ -47,6 +47,7 @@ class SavedModel {
   const v1::Config& config() const { return manifest_.config(); }
   // Of the model, as if one server had it all.
   const ModelLayout& layout() const { return *layout_; }
+  const std::string& directory() const { return directory_; }
   std::string residuals_folder() const { return ResidualsFolder(directory_); }
 
   // Each piece once, and rows, with the state of the config's update rules. Rows lie in the mapped

@@ -64,8 +64,8 @@ std::string DescribeMismatch(const v1::RunIdentity& ours, const v1::RunIdentity&
                   ours.server_count(), " at the process that refuses: all need the same list");
   }
   if (ours.warm_start() != theirs.warm_start()) {
-    return "--warm_start names another saved model here than at the process that refuses, or only "
-           "one of the two has it: all need the same";
+    return "--warm_start or --resume names another saved model or checkpoint here than at the "
+           "process that refuses, or only one of the two has it: all need the same";
   }
   return config::DescribeMismatch(Hashes(ours), Hashes(theirs));
 }

@@ -53,9 +53,7 @@ Coordinator::Coordinator(const v1::Config& config, v1::RunIdentity identity, uin
 
 v1::Header Coordinator::OnJoin(const v1::Join& join, int64_t now_ms) {
   const std::string difference = session::DescribeMismatch(identity_, join.identity());
-  if (!difference.empty()) {
-    return RefusalHeader(difference, session::IsDamaged(join.identity()));  // it may say it again
-  }
+  if (!difference.empty()) return RefuseOtherRun(difference, join.identity());
   if (failed()) return RefusalHeader("the run has failed: " + failure(), false);
   if (!running() && !(join.saves() && saver_.awaits())) return RefuseOverRun(join);
   if (loading_.is_any() && !membership_.IsMember({join.trainer(), join.stage()})) {
@@ -92,6 +90,15 @@ Status Coordinator::CheckJoin(const v1::Join& join) {
   if (director_.SetFileCounts(files.train, files.test)) return OkStatus();
   return FailedPrecondition(StrCat("it reads ", files.train, " files to train on and ", files.test,
                                    " to test on, which are not as many as the run has begun with"));
+}
+
+v1::Header Coordinator::RefuseOtherRun(const std::string& difference,
+                                       const v1::RunIdentity& other) const {
+  v1::Header header = RefusalHeader(difference, session::IsDamaged(other));  // it may say it again
+  if (other.warm_start() != identity_.warm_start()) {
+    header.mutable_refusal()->set_warm_start(identity_.warm_start());
+  }
+  return header;
 }
 
 v1::Header Coordinator::RefuseWhileLoading(int64_t now_ms) {

@@ -194,6 +194,7 @@ class Coordinator {
   };
 
   Status CheckJoin(const v1::Join& join);
+  v1::Header RefuseOtherRun(const std::string& difference, const v1::RunIdentity& other) const;
   v1::Header RefuseWhileLoading(int64_t now_ms);
   v1::Header RefuseOverRun(const v1::Join& join) const;
   static v1::Header RefuseTakenSeat(const v1::Join& join,

@@ -64,6 +64,15 @@ Result<std::shared_ptr<DataFolder>> DataFolder::Open(FileSystem& files, const st
   return folder;
 }
 
+Result<std::optional<uint64_t>> DataFolder::BegunWith(FileSystem& files, const std::string& path) {
+  DataFolder folder(files, path);
+  const bool is_over = files.Size(OverPath(path)).ok();
+  if (is_over || !files.List(path).ok()) return std::optional<uint64_t>();
+  WEIR_RETURN_IF_ERROR(folder.FindFormer());
+  if (!folder.former_) return std::optional<uint64_t>();
+  return std::optional<uint64_t>(folder.former_->identity().warm_start());
+}
+
 // A life may have ended before its start was written.
 Status DataFolder::FindFormer() {
   WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));

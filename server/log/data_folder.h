@@ -28,6 +28,10 @@ class DataFolder {
   static Result<std::shared_ptr<DataFolder>> Open(FileSystem& files, const std::string& path,
                                                   const v1::RunIdentity& identity, uint32_t shard);
 
+  // What the run has begun with whose log is there: the id of a saved model or checkpoint, 0:
+  // nothing. None: there is no log.
+  static Result<std::optional<uint64_t>> BegunWith(FileSystem& files, const std::string& path);
+
   FileSystem& files() const { return files_; }
   const std::string& path() const { return path_; }
   // How the server's last life began; nothing where it had none.

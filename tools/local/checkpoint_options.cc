@@ -2,7 +2,7 @@
 
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
-#include "common/saved_model/checkpoint_folder.h"
+#include "common/saved_model/checkpoint_choice.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/saved_model.h"

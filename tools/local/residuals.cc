@@ -9,7 +9,7 @@
 #include "common/base/strings.h"
 #include "common/compress/policy_table.h"
 #include "common/config/policy_rules.h"
-#include "common/saved_model/checkpoint_folder.h"
+#include "common/saved_model/checkpoint_choice.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/saved_model.h"
 #include "common/saved_model/writer.h"

@@ -197,7 +197,10 @@ credit: with it the step selects and sends; without it the host waits, or the gr
 
 The controller of `dct` corrects a layer's threshold by how much left. It stays on the host: it is one `exp` for each layer, of a count that the host must have anyway, which says how many bytes are
 copied and how large frames are. It comes behind the selection, where nobody waits for it, and the corrected threshold goes to the card with the plans of the next step, in its graph.
+On the card it would break a promise: for the same gradient in F32 the same bytes leave as on the CPU. The last bit of an `exp` is another in another library, and may select another element.
 Without servers nothing is selected, and there is no controller.
+
+What leaves of a gradient under `none`, or under policies that agree with others, is all of it, or what others have chosen: those layers' gradients are copied to the host whole.
 """
 
 

@@ -70,6 +70,7 @@ class ServerClient : public ParameterClient {
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
 
   uint64_t run() const { return link_.run(); }  // once connected
+  std::optional<uint64_t> begun_with() const { return link_.begun_with(); }
 
   // What the policies remember (policy_states.h). Before Connect, of the model that the run goes on
   // from; Connect takes it over, unless this process is not the first of its seat: that one may

@@ -62,6 +62,7 @@ Result<std::optional<v1::JoinReply>> Joining::OnMessage(const v1::Header& header
 Status Joining::OnRefusal(const v1::Refusal& refusal, int64_t now_ms) {
   reason_ = StrCat("refuses: ", refusal.reason());
   if (!refusal.retry()) {
+    if (refusal.has_warm_start()) begun_with_ = refusal.warm_start();
     std::string message = StrCat(options_.coordinator_name, " ", reason_);
     return refusal.finished_well() ? TooLate(std::move(message))
                                    : FailedPrecondition(std::move(message));

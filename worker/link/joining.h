@@ -48,6 +48,9 @@ class Joining {
   // Of shard 0. The place, if this gives it. Fails when it is refused for good; TooLate when the
   // run has ended well.
   Result<std::optional<v1::JoinReply>> OnMessage(const v1::Header& header, int64_t now_ms);
+  // Where it was refused for having begun with something else than the run: the id of what that
+  // has begun with, 0: with nothing.
+  std::optional<uint64_t> begun_with() const { return begun_with_; }
 
  private:
   Status OnRefusal(const v1::Refusal& refusal, int64_t now_ms);
@@ -59,6 +62,7 @@ class Joining {
   int64_t next_ms_;                      // when the request is due
   std::optional<int64_t> seat_free_ms_;  // if its holder is not heard of again
   int64_t seat_heard_ms_ = 0;            // when that changed last
+  std::optional<uint64_t> begun_with_;
   std::string reason_ = "is weir-server running there, and are host and port right and open?";
   session::LoadingWatch watch_;
   LoadingNotice notice_;

@@ -79,6 +79,10 @@ class ServerLink {
   // from others.
   uint64_t incarnation() const { return incarnation_; }
   uint64_t run() const { return run_; }
+  // Once it could not join: see Joining.
+  std::optional<uint64_t> begun_with() const {
+    return joining_ ? joining_->begun_with() : std::nullopt;
+  }
   // Stands still while the process does.
   const Clock& clock() const { return clock_; }
   device::Pointer<const float> replica() const { return replica_.values(); }

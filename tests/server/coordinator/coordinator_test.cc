@@ -216,6 +216,15 @@ TEST_F(CoordinatorTest, AJoinOfAnotherConfigIsRefusedForGoodAndSaysWhatDiffers) 
   EXPECT_FALSE(reply.refusal().retry());
 }
 
+TEST_F(CoordinatorTest, AJoinThatBeginsWithAnotherCheckpointHearsWhichItIs) {
+  v1::Join join;
+  *join.mutable_identity() = session::MakeRunIdentity(config_, kServers, 5);
+  const v1::Header reply = coordinator_.OnJoin(join, now_ms_);
+  EXPECT_FALSE(reply.refusal().retry());
+  ASSERT_TRUE(reply.refusal().has_warm_start());
+  EXPECT_EQ(reply.refusal().warm_start(), identity_.warm_start());
+}
+
 // A trainer whose file is shorter would leave rows to nobody.
 TEST_F(CoordinatorTest, AJoinWithOtherFilesIsRefusedForGoodAndSaysWhichDiffers) {
   v1::Config config = config_;

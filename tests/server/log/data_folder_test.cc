@@ -53,6 +53,18 @@ TEST_F(DataFolderTest, KnowsItsLives) {
   EXPECT_FALSE(folder->Knows(110));
 }
 
+TEST_F(DataFolderTest, TellsWhatItsRunHasBegunWith) {
+  const auto begun_with = [&] { return DataFolder::BegunWith(files_, kFolderPath).value(); };
+  EXPECT_EQ(begun_with(), std::nullopt);
+  Live(1, 100);
+  EXPECT_EQ(begun_with(), std::optional<uint64_t>(0));
+  ASSERT_TRUE(Open().value()->Clear().ok());
+  EXPECT_EQ(begun_with(), std::nullopt);
+  identity_.set_warm_start(77);
+  Live(1, 100);
+  EXPECT_EQ(begun_with(), std::optional<uint64_t>(77));
+}
+
 TEST_F(DataFolderTest, PassesOverALifeThatEndedBeforeItBegan) {
   Live(1, 100);
   ASSERT_TRUE(files_.Create("/data/log-00000000000000000003.weir").ok());

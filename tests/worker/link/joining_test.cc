@@ -169,6 +169,16 @@ TEST(Joining, ARefusalForGoodEndsIt) {
   EXPECT_EQ(refused().code(), StatusCode::kTooLate);
 }
 
+TEST(Joining, HearsWhatTheRunHasBegunWith) {
+  Joining joining({.coordinator_name = "server 0"}, 0);
+  EXPECT_EQ(joining.begun_with(), std::nullopt);
+  v1::Header header;
+  header.mutable_refusal()->set_reason("another checkpoint");
+  header.mutable_refusal()->set_warm_start(77);
+  EXPECT_FALSE(joining.OnMessage(header, 1).ok());
+  EXPECT_EQ(joining.begun_with(), std::optional<uint64_t>(77));
+}
+
 TEST(Joining, OtherMessagesSayNothing) {
   Joining joining({.coordinator_name = "server 0"}, 0);
   const auto said = joining.OnMessage({}, 1);
