@@ -4,32 +4,15 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/strings.h"
 #include "common/saved_model/checkpoint_choice.h"
 #include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/saved_model.h"
 #include "common/saved_model/warm_start.h"
-#include "common/session/run_identity.h"
 #include "server/log/data_folder.h"
 
 namespace weir::server {
 namespace {
-
-Status Resume(const std::string& checkpoint, const saved_model::SavedModel& model,
-              const v1::Config& config, ServerOptions* options) {
-  const uint64_t data = session::MakeRunIdentity(config, 1).data();
-  if (data != session::MakeRunIdentity(model.config(), 1).data()) {
-    return InvalidConfig(StrCat("--resume: ", checkpoint,
-                                " is of a run on other data, or cut otherwise (data of the "
-                                "config); name that config; or begin another run, elsewhere, or "
-                                "with --warm_start"));
-  }
-  const v1::CheckpointFacts& facts = model.manifest().checkpoint();
-  options->lineage = facts.lineage();
-  WEIR_ASSIGN_OR_RETURN(options->resumed, saved_model::ReadProgress(checkpoint, facts));
-  return OkStatus();
-}
 
 // Empty: the parameters are the initial ones.
 Result<std::string> Checkpoint(const Beginning& beginning) {
@@ -57,7 +40,10 @@ Status BeginWith(const Beginning& beginning, const v1::Config& config, ServerOpt
   }
   WEIR_ASSIGN_OR_RETURN(auto opened, saved_model::SavedModel::Open(folder));
   const std::shared_ptr<const saved_model::SavedModel> model = std::move(opened);
-  if (resumes) WEIR_RETURN_IF_ERROR(Resume(folder, *model, config, options));
+  if (resumes) {
+    options->lineage = model->manifest().checkpoint().lineage();
+    WEIR_ASSIGN_OR_RETURN(options->resumed, saved_model::ReadProgressFor(config, *model));
+  }
   options->warm_start = model->manifest().id();
   options->load_bytes = model->manifest().parameter_bytes();
   options->rule_starts = saved_model::StartsOfRules(*model, config.update());

@@ -39,8 +39,10 @@ Status CheckpointShare::Take(uint64_t number, ParameterClient* client) {
   number_ = number;
   word_ = std::make_shared<Word>();
   word_->told.set_number(number);
-  WEIR_ASSIGN_OR_RETURN(saved_model::KeptStates states, client->PutAside(number));
-  if (folder_.empty()) {
+  WEIR_ASSIGN_OR_RETURN(auto states, client->PutAside(number));
+  if (!states) {
+    Say(word_.get(), OkStatus());
+  } else if (folder_.empty()) {
     Say(word_.get(),
         FailedPrecondition("was started without --checkpoints, which the servers have"));
   } else if (is_held_up) {
@@ -49,7 +51,7 @@ Status CheckpointShare::Take(uint64_t number, ParameterClient* client) {
                                         folder_, " does not answer")));
   } else {
     writing_ = Executor::Threads().Begin(
-        [word = word_, folder = folder_, owner = owner_, number, states = std::move(states)] {
+        [word = word_, folder = folder_, owner = owner_, number, states = *std::move(states)] {
           Say(word.get(), WriteShare(folder, owner, number, states));
         });
   }

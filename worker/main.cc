@@ -24,6 +24,7 @@
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
 #include "common/saved_model/checkpoint_choice.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
 #include "common/saved_model/warm_start.h"
@@ -127,10 +128,6 @@ void CheckCheckpointFlags(Problems& problems) {
   if (!FLAGS_resume.empty() && !FLAGS_warm_start.empty()) {
     problems.push_back("--resume, --warm_start: a run goes on from one of them");
   }
-  if (!FLAGS_servers.empty()) return;
-  if (!FLAGS_checkpoints.empty() || !FLAGS_resume.empty()) {
-    problems.push_back("--checkpoints, --resume: of a run with servers; leave them out");
-  }
 }
 
 void CheckDeviceFlags(Problems& problems) {
@@ -174,7 +171,7 @@ Problems RunProblems(const v1::Config& config) {
   for (std::string& problem : config::ValidateThreads(config, FLAGS_threads)) {
     problems.push_back(std::move(problem));
   }
-  if (!FLAGS_servers.empty() && FLAGS_checkpoints.empty() && config::HasCheckpoints(config.run())) {
+  if (FLAGS_checkpoints.empty() && config::HasCheckpoints(config.run())) {
     problems.emplace_back(config::kCheckpointsWantFolder);
   }
   return problems;
@@ -379,6 +376,25 @@ void Notice(const Setup& setup, Parts* parts) {
   if (parts->warm_start) add(saved_model::Warnings(*parts->warm_start, setup.config.update()));
 }
 
+// Of an embedded run; and goes on from one.
+Status KeepCheckpoints(const Setup& setup, Parts* parts) {
+  EmbeddedCheckpoints::Options options{.folder = FLAGS_checkpoints};
+  *options.manifest.mutable_learned() = parts->learned;
+  if (const auto* const begun_with = parts->warm_start.get()) {
+    *options.manifest.mutable_rule_starts() =
+        saved_model::StartsOfRules(*begun_with, setup.config.update());
+    options.begun_with = begun_with->manifest().id();
+    if (!FLAGS_resume.empty()) {
+      WEIR_ASSIGN_OR_RETURN(const auto run,
+                            saved_model::ReadProgressFor(setup.config, *begun_with));
+      WEIR_RETURN_IF_ERROR(parts->embedded->Resume(run));
+      options.lineage = begun_with->manifest().checkpoint().lineage();
+    }
+  }
+  if (!FLAGS_checkpoints.empty()) parts->embedded->KeepCheckpoints(std::move(options));
+  return OkStatus();
+}
+
 Status MakeEmbedded(const Setup& setup, Parts* parts) {
   parts->embedded =
       std::make_unique<EmbeddedClient>(setup.config, *parts->layout, setup.device.compute);
@@ -387,7 +403,8 @@ Status MakeEmbedded(const Setup& setup, Parts* parts) {
     parts->embedded->SetFileCounts(static_cast<uint32_t>(files.train_size()),
                                    static_cast<uint32_t>(files.test_size()));
   }
-  return parts->warm_start ? parts->embedded->Load(*parts->warm_start) : OkStatus();
+  if (parts->warm_start) WEIR_RETURN_IF_ERROR(parts->embedded->Load(*parts->warm_start));
+  return KeepCheckpoints(setup, parts);
 }
 
 // All that there is to do before others hear of this process.

@@ -127,6 +127,8 @@ class RunDirector {
   bool has_news() const { return samples_ != checkpoint_samples_ || train_.lent_count() > 0; }
   // The number of the one that training waits for; 0: none.
   uint64_t checkpoint() const { return phase_ == Phase::kSaving ? checkpoint_count_ : 0; }
+  // What it will say of the run.
+  v1::CheckpointFacts DescribeCheckpoint() const;
   // It goes on, or ends.
   void SavedCheckpoint(int64_t now_ms);
   // It was lost, and is to be written under another number.

@@ -54,6 +54,15 @@ void RunDirector::SavedCheckpoint(int64_t now_ms) {
   GoOnOrEnd(now_ms);
 }
 
+v1::CheckpointFacts RunDirector::DescribeCheckpoint() const {
+  v1::CheckpointFacts facts;
+  facts.set_number(checkpoint());
+  facts.set_samples(samples_);
+  facts.set_is_end(at_end());
+  if (const auto logloss = test_logloss()) facts.set_test_logloss(*logloss);
+  return facts;
+}
+
 std::optional<double> RunDirector::test_logloss() const {
   const bool is_known = !evaluations_.empty() && evaluations_.back().at_samples() == samples_ &&
                         evaluations_.back().samples() > 0;
@@ -69,7 +78,7 @@ void RunDirector::BeginAnew() {
   phase_ = Phase::kTraining;
   state_ = State::kRunning;
   failure_.clear();
-  kept_out_ = train_clock_runs_ = false;
+  kept_out_ = train_clock_runs_ = awaits_settling_ = false;
 }
 
 }  // namespace weir::cluster

@@ -276,11 +276,6 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
                    "says how layers leave for servers and there are none; give --servers, or "
                    "remove it");
   }
-  if (HasCheckpoints(config.run())) {
-    violations.Add("run",
-                   "checkpoint_every_samples and checkpoint_every_ms are of a run with servers; "
-                   "give --servers, or remove them");
-  }
   if (config.consistency().has_sync()) {
     violations.Add("consistency.sync",
                    "rounds are what servers make of several trainers' pushes and there are none; "

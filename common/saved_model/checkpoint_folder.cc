@@ -14,6 +14,7 @@
 #include "common/base/check.h"
 #include "common/base/file_writer.h"
 #include "common/base/strings.h"
+#include "common/config/config_hash.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/policy_states.h"
@@ -122,6 +123,16 @@ std::vector<uint64_t> CheckpointsIn(const std::string& folder) {
 uint64_t LastCheckpoint(const std::string& folder) {
   const std::vector<uint64_t> numbers = CheckpointsIn(folder);
   return numbers.empty() ? 0 : numbers.front();
+}
+
+Result<RunParts> ReadProgressFor(const v1::Config& config, const SavedModel& checkpoint) {
+  if (config::HashRun(config).data != config::HashRun(checkpoint.config()).data) {
+    return InvalidConfig(StrCat("--resume: ", checkpoint.directory(),
+                                " is of a run on other data, or cut otherwise (data of the "
+                                "config); name that config; or begin another run, elsewhere, or "
+                                "with --warm_start"));
+  }
+  return ReadProgress(checkpoint.directory(), checkpoint.manifest().checkpoint());
 }
 
 Status TidyCheckpoints(const std::string& folder, const Tidying& tidying) {

@@ -19,7 +19,9 @@
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
+#include "common/proto/config.pb.h"
 #include "common/proto/saved_model.pb.h"
+#include "common/saved_model/saved_model.h"
 
 namespace weir::saved_model {
 
@@ -38,6 +40,10 @@ using RunParts = std::map<std::string, Bytes, std::less<>>;
 Result<uint64_t> WriteProgress(const std::string& checkpoint, const RunParts& parts);
 // InvalidData with the file when it is not the one that the manifest tells of.
 Result<RunParts> ReadProgress(const std::string& checkpoint, const v1::CheckpointFacts& facts);
+
+// The same, of one that is to go on under this config. InvalidConfig where its data are other ones,
+// or cut otherwise: where it was in its data tells nothing of others.
+Result<RunParts> ReadProgressFor(const v1::Config& config, const SavedModel& checkpoint);
 
 // Of those with the newest one's lineage removes all but the newest `keep`, the best, to which
 // `best` leads then, and the one from which the run goes on (its id; 0: from none), for who is

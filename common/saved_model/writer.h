@@ -85,6 +85,7 @@ class Writer {
  public:
   // Fails as ModelFolder::Create does.
   static Result<std::unique_ptr<Writer>> Create(const std::string& directory);
+  const std::string& path() const { return folder_->path(); }  // of the folder aside
   void Discard() const { folder_->Discard(); }
   Status CheckRoom(uint64_t least_bytes) const { return folder_->CheckRoom(least_bytes); }
 

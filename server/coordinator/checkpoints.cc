@@ -123,12 +123,8 @@ void Checkpoints::Step(bool all_have_put_aside, int64_t now_ms) {
 void Checkpoints::BeginIfItMay(int64_t now_ms) {
   const uint64_t number = director_.checkpoint();
   if (number == 0 || is_at_work()) return;
-  v1::CheckpointFacts facts;
-  facts.set_number(number);
-  facts.set_samples(director_.samples());
-  facts.set_is_end(director_.at_end());
+  v1::CheckpointFacts facts = director_.DescribeCheckpoint();
   facts.set_lineage(lineage_);
-  if (const auto logloss = director_.test_logloss()) facts.set_test_logloss(*logloss);
   book_.Begin(std::move(facts), now_ms);
   director_.SetCheckpointAtWork(true);
   last_ms_ = now_ms;

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 class ClientWithoutResiduals final : public RecordingClient {
  public:
   using RecordingClient::RecordingClient;
-  Result<saved_model::KeptStates> PutAside(uint64_t /*checkpoint*/) override {
-    return saved_model::KeptStates();
+  Result<std::optional<saved_model::KeptStates>> PutAside(uint64_t /*checkpoint*/) override {
+    return std::optional(saved_model::KeptStates());
   }
 };
 

@@ -21,10 +21,6 @@ v1::CheckpointFacts FactsOf(const std::string& checkpoint) {
 
 std::vector<std::string> CheckpointMistakes(const LocalOptions& options) {
   std::vector<std::string> mistakes;
-  const bool has_any = !options.checkpoint_directory.empty() || !options.resume_directory.empty();
-  if (IsEmbedded(options) && has_any) {
-    mistakes.emplace_back("--checkpoints, --resume: of a run with servers; leave them out");
-  }
   if (!options.resume_directory.empty() && !options.warm_start_directory.empty()) {
     mistakes.emplace_back("--resume, --warm_start: a run goes on from one of them");
   }
@@ -40,7 +36,6 @@ std::vector<std::string> CheckpointMistakes(const LocalOptions& options) {
 }
 
 void FindCheckpoints(const v1::Config& config, LocalOptions* options) {
-  if (IsEmbedded(*options)) return;
   if (options->checkpoint_directory.empty() && config::HasCheckpoints(config.run())) {
     options->checkpoint_directory = StrCat(options->out_directory, "/checkpoints");
   }

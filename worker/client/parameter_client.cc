@@ -12,9 +12,9 @@ Status ParameterClient::AwaitRowsOnDevice(RowPull* /*pull*/, device::Stream& /*s
   return OkStatus();
 }
 
-Result<saved_model::KeptStates> ParameterClient::PutAside(uint64_t /*checkpoint*/) {
+Result<std::optional<saved_model::KeptStates>> ParameterClient::PutAside(uint64_t /*checkpoint*/) {
   LOG(FATAL) << "this client has no checkpoints";
-  return saved_model::KeptStates();
+  return std::optional<saved_model::KeptStates>();
 }
 
 }  // namespace weir::worker

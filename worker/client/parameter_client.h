@@ -105,8 +105,9 @@ class ParameterClient {
   virtual Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) = 0;
 
   // For the checkpoint of this number, while no thread takes steps: has all servers write their
-  // parameters down as they are, and gives what this worker's policies have not sent.
-  virtual Result<saved_model::KeptStates> PutAside(uint64_t checkpoint);
+  // parameters down as they are, and gives what this worker's policies have not sent. Nothing:
+  // there are no servers, and all of it is written, or given up.
+  virtual Result<std::optional<saved_model::KeptStates>> PutAside(uint64_t checkpoint);
 
   // Adds what the client knows: bytes, layers, staleness, reconnects.
   virtual void FillReport(v1::WorkerReport* report) = 0;

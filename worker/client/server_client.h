@@ -65,7 +65,7 @@ class ServerClient : public ParameterClient {
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
   Result<v1::ReportReply> SendReport(v1::Report report) override;
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
-  Result<saved_model::KeptStates> PutAside(uint64_t checkpoint) override;
+  Result<std::optional<saved_model::KeptStates>> PutAside(uint64_t checkpoint) override;
   void FillReport(v1::WorkerReport* report) override;
   void Stop(const Status& status, bool tell_others) override { link_.Stop(status, tell_others); }
 

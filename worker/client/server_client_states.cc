@@ -34,7 +34,7 @@ Status ServerClient::LoadPolicyStates() {
 }
 
 // The servers' answers say that they have begun.
-Result<saved_model::KeptStates> ServerClient::PutAside(uint64_t checkpoint) {
+Result<std::optional<saved_model::KeptStates>> ServerClient::PutAside(uint64_t checkpoint) {
   WEIR_RETURN_IF_ERROR(Refresh(checkpoint));
   saved_model::KeptStates states;
   WEIR_RETURN_IF_ERROR(
@@ -42,7 +42,7 @@ Result<saved_model::KeptStates> ServerClient::PutAside(uint64_t checkpoint) {
         states.emplace_back(header, Bytes(state.begin(), state.end()));
         return OkStatus();
       }));
-  return states;
+  return std::optional(std::move(states));
 }
 
 Status ServerClient::SavePolicyStates(const std::string& folder) const {

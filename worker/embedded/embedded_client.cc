@@ -39,7 +39,8 @@ EmbeddedClient::EmbeddedClient(const v1::Config& config, const ModelLayout& layo
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       dense_(MakeDense(layout, *dense_rule_, compute)),
       rows_(MakeRows(config, layout, *row_rule_, compute)),
-      run_book_(config, {.mode = "embedded", .config_hash = config::ConfigHash(config)}) {}
+      run_book_(config, {.mode = "embedded", .config_hash = config::ConfigHash(config)}),
+      checkpoints_(config, &run_book_) {}
 
 std::unique_ptr<RowPull> EmbeddedClient::PullRows(const data::Batch& batch, bool read_only) {
   return rows_->Pull(batch, read_only);
@@ -123,6 +124,14 @@ Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan fram
   return SavedSteps{.all = step_, .rows = step_};
 }
 
+// All of it is written here, so nothing is left for the worker to write.
+Result<std::optional<saved_model::KeptStates>> EmbeddedClient::PutAside(uint64_t /*checkpoint*/) {
+  std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  checkpoints_.Write([this](const auto& take) { return Save(take); }, Clock::Real().NowMs());
+  return std::optional<saved_model::KeptStates>();
+}
+
 Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
                                                   std::vector<Bytes> score_frames) {
   std::lock_guard lock(mutex_);
@@ -134,7 +143,9 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
   run_book_.StepEvaluation(now_ms);
   cluster::RunDirector& director = run_book_.director();
   director.Reach(step_);
+  checkpoints_.Tick(request.wants_checkpoint(), now_ms);
   v1::WorkReply reply = director.Next(kSelf, now_ms);
+  reply.set_checkpoint(director.checkpoint());
   director.FillProgress(request.known_evaluations(), now_ms, reply.mutable_progress());
   return reply;
 }

@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -22,6 +24,7 @@
 #include "common/store/update_rule.h"
 #include "worker/client/parameter_client.h"
 #include "worker/embedded/dense_parameters.h"
+#include "worker/embedded/embedded_checkpoints.h"
 #include "worker/embedded/row_parameters.h"
 
 namespace weir::worker {
@@ -38,6 +41,11 @@ class EmbeddedClient : public ParameterClient {
 
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);
+  // The same, where the model is a checkpoint, of where its run was.
+  Status Resume(const cluster::PartMap& run) { return checkpoints_.Resume(run); }
+  void KeepCheckpoints(EmbeddedCheckpoints::Options options) {
+    checkpoints_.Start(std::move(options));
+  }
 
   device::Pointer<const float> replica() const override { return dense_->replica(); }
   bool has_rows_on_device() const override { return rows_->is_on_device(); }
@@ -53,6 +61,7 @@ class EmbeddedClient : public ParameterClient {
   Result<v1::WorkReply> RequestWork(v1::WorkRequest request, std::vector<Bytes> scores) override;
   Result<v1::ReportReply> SendReport(v1::Report report) override;
   Result<SavedSteps> Save(const std::function<Status(ByteSpan frames)>& take) override;
+  Result<std::optional<saved_model::KeptStates>> PutAside(uint64_t checkpoint) override;
   void FillReport(v1::WorkerReport*) override {}
   void Stop(const Status& status, bool tell_others) override;
 
@@ -72,6 +81,7 @@ class EmbeddedClient : public ParameterClient {
   mutable std::mutex mutex_;
   Status failure_;
   cluster::RunBook run_book_;
+  EmbeddedCheckpoints checkpoints_;
 };
 
 }  // namespace weir::worker

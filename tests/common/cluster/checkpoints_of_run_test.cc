@@ -99,6 +99,19 @@ TEST(CheckpointsOfARun, AtTheEndThereIsOneOfAllInAnyCase) {
   EXPECT_THAT(RunWithCheckpoints(PlanWith(50)).WorkToTheEnd(), ElementsAre(50, 100));
 }
 
+// Nobody says when all of a batch is there, where one trainer has all stages.
+TEST(CheckpointsOfARun, OfStagesGoOnWithout) {
+  RunWithCheckpoints staged(PlanWith(30));
+  staged.director.AwaitSettling();
+  while (staged.director.settling() == 0) staged.Work();
+  staged.director.Settled(0);
+  ASSERT_GT(staged.director.checkpoint(), 0u);
+  RunWithCheckpoints other(PlanWith(30));
+  other.GoOnFrom(&staged);
+  while (other.director.checkpoint() == 0 && other.director.settling() == 0) other.Work();
+  EXPECT_EQ(other.director.settling(), 0u) << "it would wait for ever";
+}
+
 TEST(CheckpointsOfARun, HaveTheTimeThatWasTrained) {
   RunWithCheckpoints run(PlanWith(30));
   run.now_ms = 1000;
