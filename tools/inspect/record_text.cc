@@ -12,9 +12,20 @@ std::string SeatText(uint32_t trainer, uint32_t stage) {
   return StrCat(" trainer ", trainer, " stage ", stage);
 }
 
+// Each process that has the seat counts its pushes anew.
+std::string SequenceText(uint64_t incarnation, uint64_t sequence) {
+  return StrCat(" incarnation ", incarnation, " sequence ", sequence);
+}
+
 std::string PushText(const v1::LoggedPush& push) {
-  return StrCat(SeatText(push.trainer(), push.stage()), " sequence ", push.push().sequence(),
+  return StrCat(SeatText(push.trainer(), push.stage()),
+                SequenceText(push.incarnation(), push.push().sequence()),
                 push.push().is_refresh() ? " (no step)" : "");
+}
+
+std::string WorkerText(const v1::LogWorker& worker) {
+  return StrCat(SeatText(worker.trainer(), worker.stage()),
+                SequenceText(worker.incarnation(), worker.last_push().sequence()));
 }
 
 std::string StepText(const v1::LogStep& step) {
@@ -50,8 +61,7 @@ std::string SaysText(const v1::LogRecord& record) {
     case v1::LogRecord::kFailure:
       return SeatText(record.failure().trainer(), record.failure().stage());
     case v1::LogRecord::kWorker:
-      return StrCat(SeatText(record.worker().trainer(), record.worker().stage()), " sequence ",
-                    record.worker().last_push().sequence());
+      return WorkerText(record.worker());
     default:
       return "";
   }

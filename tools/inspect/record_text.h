@@ -15,7 +15,7 @@ namespace weir::tools {
 // "step", "hello"; "unknown" where this release does not know it.
 std::string KindOf(const v1::LogRecord& record);
 
-// "12 step trainer 0 stage 0 sequence 5, 345 bytes".
+// "12 step trainer 0 stage 0 incarnation 3 sequence 5, 345 bytes".
 std::string RecordText(const log::Record& record, uint64_t bytes);
 
 // What its checksum does not tell: that a release of this kind would take it.

@@ -63,7 +63,8 @@ TEST_F(DataFolderLooked, ListsRecords) {
   const size_t last = bounds.size() - 1;
   EXPECT_THAT(text_, AllOf(HasSubstr("\n1 start shard 1 life 1, "),
                            HasSubstr(" hello trainer 0 stage 0 incarnation 1, "),
-                           HasSubstr(StrCat("\n", last, " step trainer 0 stage 0 sequence 3, ",
+                           HasSubstr(StrCat("\n", last,
+                                            " step trainer 0 stage 0 incarnation 1 sequence 3, ",
                                             bounds[last] - bounds[last - 1], " bytes\n"))));
 }
 
