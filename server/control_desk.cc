@@ -50,8 +50,12 @@ void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
   Save(now_ms);
   if (!reply) return;
   if (reply->shard_reply().state() == v1::ShardReply::RUNNING) mail_.Welcome(peer);
-  log_.AwaitDurable(log_.last_number(),
-                    [this, peer, reply = *std::move(reply)] { mail_.Send(peer, reply); });
+  Tell([this, peer, reply = *std::move(reply)] { mail_.Send(peer, reply); });
+}
+
+void ControlDesk::Tell(std::function<void()> send) {
+  if (log_.failure().ok()) return log_.AwaitDurable(log_.last_number(), std::move(send));
+  if (coordinator_.failed()) send();
 }
 
 std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,
@@ -85,7 +89,7 @@ void ControlDesk::SendHeld(int64_t now_ms) {
   std::vector<Coordinator::HeldReply> replies = coordinator_.TakeHeldReplies(now_ms);
   if (!replies.empty()) Save(now_ms);
   for (Coordinator::HeldReply& held : replies) {
-    log_.AwaitDurable(log_.last_number(), [this, held = std::move(held)] {
+    Tell([this, held = std::move(held)] {
       if (!mail_.Send(held.peer, held.header)) coordinator_.OnLostReply(held.seat);
     });
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "common/cluster/saved_parts.h"
@@ -35,6 +36,8 @@ class ControlDesk {
   static int64_t TakeTime(cluster::PartMap* parts);
 
  private:
+  // Once it is durable; never where the log has failed, but that the run has.
+  void Tell(std::function<void()> send);
   std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,
                                     const transport::Message& message, int64_t now_ms);
 

@@ -121,7 +121,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   checkpoints_->Step(run_);
   if (control_) control_->Save(now_ms);
   LookAtSaving();
-  LookAtLog();
+  LookAtLog(now_ms);
   if (control_) control_->SendHeld(now_ms);
   dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
   dispatcher_->Tick(now_ms);
@@ -176,12 +176,13 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
     return std::nullopt;
   }
   if (coordinator_ && coordinator_->over(now_ms)) {
-    if (!load_failure_.ok()) return load_failure_;
+    if (!own_failure_.ok()) return own_failure_;
     if (!coordinator_->failed()) return OkStatus();
     return FailedPrecondition("the run has failed: " + coordinator_->failure());
   }
-  if (!coordinator_ && !load_failure_.ok()) return load_failure_;
-  if (Status failure = dispatcher_->log().failure(); !failure.ok()) return failure;
+  // Where the coordinator has made the run fail it stays to tell the others.
+  const bool tells = coordinator_ && coordinator_->failed();
+  if (!own_failure_.ok() && !tells) return own_failure_;
   std::lock_guard lock(mutex_);
   return ended_;
 }

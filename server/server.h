@@ -69,7 +69,7 @@ class Server {
   ServerLife::Self Self() const { return {identity_, shard_index_, run_}; }
   Status Recover();
   void LogRun();
-  void LookAtLog();
+  void LookAtLog(int64_t now_ms);
   void LookAtLoader(int64_t now_ms);
   void TakeShard(Loader::Made made, int64_t now_ms);
   void MakeSaving(uint32_t server_count);
@@ -107,7 +107,7 @@ class Server {
   int received_together_ = 0;          // messages since strands last had nothing ready
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::atomic<bool> is_loaded_{false};
-  Status load_failure_;
+  Status own_failure_;  // it cannot load, or not write its log
   DepartureList departures_;
   mutable std::mutex mutex_;
   std::optional<Status> ended_;

@@ -61,8 +61,13 @@ Status Server::Recover() {
   return OkStatus();
 }
 
-void Server::LookAtLog() {
+void Server::LookAtLog(int64_t now_ms) {
   ServerLog& log = dispatcher_->log();
+  if (!log.failure().ok() && own_failure_.ok()) {
+    own_failure_ = log.failure();
+    if (coordinator_) coordinator_->OnOwnEnd(own_failure_.message(), now_ms);
+  }
+  if (!own_failure_.ok()) return;
   const bool is_saving = saving_ && saving_->has_begun();
   const bool is_cut = checkpoints_->holds_cut() || (shard_ && dispatcher_->pulled().holds_cut());
   if (is_saving || is_cut || !life_.IsSnapshotDue(log)) return;
@@ -97,9 +102,9 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
     tells_loading_ = false;
     loader_.reset();
   }
-  load_failure_ = made.ok() ? Recover() : made.status();
-  if (!load_failure_.ok()) {
-    if (coordinator_) coordinator_->FailToLoad(load_failure_.message(), now_ms);
+  own_failure_ = made.ok() ? Recover() : made.status();
+  if (!own_failure_.ok()) {
+    if (coordinator_) coordinator_->OnOwnEnd(own_failure_.message(), now_ms);
     return;
   }
   shard_ = *std::move(made);

@@ -386,7 +386,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
 }
 
 // Somebody may wait who has not been heard yet.
-void Coordinator::FailToLoad(const std::string& why, int64_t now_ms) {
+void Coordinator::OnOwnEnd(const std::string& why, int64_t now_ms) {
   last_waited_ms_ = now_ms;
   Fail(StrCat(shards_.Name(0), " has ended: ", why));
 }

@@ -85,8 +85,8 @@ class Coordinator {
   // while one is known to load.
   void OnLoading(uint32_t server, const v1::Loading& loading) { loading_.Take(server, loading); }
   void OnLoaded(uint32_t server) { loading_.Finish(server); }
-  // This server cannot: the run ends, and those who wait for it are told why.
-  void FailToLoad(const std::string& why, int64_t now_ms);
+  // This server cannot, or cannot write its log: the run ends, and those who wait are told why.
+  void OnOwnEnd(const std::string& why, int64_t now_ms);
 
   // Before the first of the run: the servers save the model when it has finished well. learned: of
   // the model that it goes on from.

@@ -22,14 +22,15 @@ class LoggedServerZero : public LoggedServer {
     header.mutable_join()->set_nonce(nonce);
     return Ask(header);
   }
-  v1::Header Request(uint64_t id) {
+  v1::Header RequestHeader(uint64_t id) const {
     v1::Header header;
     v1::WorkRequest& request = *header.mutable_work_request();
     request.mutable_speaker()->set_incarnation(1);
     request.mutable_speaker()->set_run(run_);
     request.set_request_id(id);
-    return Ask(header);
+    return header;
   }
+  v1::Header Request(uint64_t id) { return Ask(RequestHeader(id)); }
   // Another life, on a machine whose clock says so much less.
   void Restart(int64_t less_ms) {
     Kill();
@@ -66,6 +67,26 @@ TEST_F(LoggedServerZero, GivesUpWhoIsSilentInItsOwnTime) {
   }
   clock_.Advance(200);
   EXPECT_EQ(Join(6).join_reply().incarnation(), 2u);
+}
+
+// Who waits for it hears why at once; and what was before is gone on with, once there is room.
+TEST_F(LoggedServerZero, TellsItsWorkersThatItsDiskIsFull) {
+  run_ = Join(5).join_reply().run();
+  files_.FailFrom(1);
+  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(RequestHeader(1))).ok());
+  for (int i = 0; i < 20; ++i) Step();
+  EXPECT_FALSE(client_->Receive(0).has_value()) << "a lease that its next life would not know";
+  v1::Header heartbeat;
+  heartbeat.mutable_heartbeat()->mutable_speaker()->set_incarnation(1);
+  heartbeat.mutable_heartbeat()->mutable_speaker()->set_run(run_);
+  EXPECT_THAT(Ask(heartbeat).heartbeat_reply().failed(),
+              testing::HasSubstr("server 0 has ended: cannot write"));
+  while (!outcome_) Step();
+  EXPECT_THAT(outcome_->message(), testing::HasSubstr("No space left on device"));
+  files_.Heal();
+  outcome_.reset();
+  Restart(0);
+  EXPECT_EQ(Join(5).join_reply().run(), run_);
 }
 
 // What has failed is not gone on with: what was before is.

@@ -720,7 +720,7 @@ TEST_F(CoordinatorTest, AServerThatCannotLoadStaysForThoseWhoComeInThatMoment) {
     Report(shard, 8);
     ShardSaysFarewell(shard, 8);
   }
-  coordinator_.FailToLoad("the file is damaged", now_ms_);
+  coordinator_.OnOwnEnd("the file is damaged", now_ms_);
   coordinator_.Tick(now_ms_);
   EXPECT_FALSE(coordinator_.over(now_ms_));
   EXPECT_THAT(Join(0, 1).refusal().reason(), HasSubstr("server 0 has ended: the file is damaged"));
