@@ -17,7 +17,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "measure"))
-import delaying_proxy  # noqa: E402
+import proxy  # noqa: E402
 from held_ports import free_addresses, free_ports  # noqa: E402
 from programs import BIN, ProgramTestCase  # noqa: E402
 
@@ -54,7 +54,7 @@ class CountingProxy:
             count[0] += len(data)
             sink.sendall(data)
 
-        delaying_proxy.carry(source, sink, pass_on)
+        proxy.carry(source, sink, pass_on)
         source.close()
 
     def total(self):
@@ -166,9 +166,9 @@ class ProcessTest(ProgramTestCase):
 
     def test_counts_the_bytes_that_cross_the_wire(self):
         port = free_ports(1)[0]
-        proxy = CountingProxy(port)
-        self.addCleanup(proxy.listener.close)
-        flags = ["--config=" + RUN, "--servers=" + proxy.address]
+        counting = CountingProxy(port)
+        self.addCleanup(counting.listener.close)
+        flags = ["--config=" + RUN, "--servers=" + counting.address]
         server = self.start("weir-server", *flags, "--shard=0", "--listen=tcp://127.0.0.1:%d" % port)
         time.sleep(0.3)
         workers = [self.start("weir-worker", *flags, "--trainer=%d" % i,
@@ -178,8 +178,8 @@ class ProcessTest(ProgramTestCase):
         wire = self.summary("t0")["wire"]
         # Not in the summary: greetings, and what follows the trainers' last reports.
         self.assertGreater(wire["total_bytes"], 1e6)
-        self.assertLess(wire["total_bytes"], proxy.total())
-        self.assertGreater(wire["total_bytes"], 0.995 * proxy.total())
+        self.assertLess(wire["total_bytes"], counting.total())
+        self.assertGreater(wire["total_bytes"], 0.995 * counting.total())
 
     def test_embedded_run_needs_no_server(self):
         self.run_once(0, "weir-worker", "--config=" + RUN, "--out=" + self.path("e"))

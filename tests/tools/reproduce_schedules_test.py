@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/measure"), str(Path(__file__).parent)]
 import delaying_proxy  # noqa: E402
+import proxy  # noqa: E402
 from fake_programs import COMMIT, DONE, SUMMARY, write_programs  # noqa: E402
 from scripting import result_records  # noqa: E402
 
@@ -39,24 +40,24 @@ def message(*frames):
     """As ZMTP has it."""
     text = b""
     for i, frame in enumerate(frames):
-        more = delaying_proxy.MORE if i + 1 < len(frames) else 0
+        more = proxy.MORE if i + 1 < len(frames) else 0
         if len(frame) > 255:
-            text += bytes([more | delaying_proxy.LONG]) + len(frame).to_bytes(8, "big") + frame
+            text += bytes([more | proxy.LONG]) + len(frame).to_bytes(8, "big") + frame
         else:
             text += bytes([more, len(frame)]) + frame
     return text
 
 
-COMMAND = bytes([delaying_proxy.COMMAND, 5]) + b"READY"
-STREAM = bytes(delaying_proxy.GREETING_BYTES) + COMMAND + message(b"header", bytes(1000)) + COMMAND + message(b"") + message(
+COMMAND = bytes([proxy.COMMAND, 5]) + b"READY"
+STREAM = bytes(proxy.GREETING_BYTES) + COMMAND + message(b"header", bytes(1000)) + COMMAND + message(b"") + message(
     bytes(300), b"", b"last")
 
 
 class Proxy(unittest.TestCase):
     def test_finds_where_messages_begin_however_the_bytes_come(self):
         for seed in range(200):
-            rng = random.Random(seed)
-            frames, passed, begun, at = delaying_proxy.Frames(), b"", [], 0
+            rng, heard = random.Random(seed), []
+            frames, passed, begun, at = proxy.Frames(heard.append), b"", [], 0
             while at < len(STREAM):
                 size = rng.choice((1, 2, 7, 100, 2000))
                 for piece, begins in frames.split(STREAM[at:at + size]):
@@ -65,7 +66,8 @@ class Proxy(unittest.TestCase):
                     passed += piece
                 at += size
             self.assertEqual(passed, STREAM)
-            first = delaying_proxy.GREETING_BYTES + len(COMMAND)
+            self.assertEqual(heard, [b"header", b"", bytes(300)])
+            first = proxy.GREETING_BYTES + len(COMMAND)
             second = first + len(message(b"header", bytes(1000))) + len(COMMAND)
             self.assertEqual(len(begun), 3, seed)
             for found, true in zip(begun, (first, second, second + 2)):

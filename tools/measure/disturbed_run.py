@@ -9,22 +9,27 @@ import socket
 import sys
 import time
 
+import disks
+import harm
 import launching
+import ledger
 import log_lines
+import network_path
 import storm
 from scripting.result_files import load
 
-PROGRAMS = ("weir-server", "weir-worker", "weir-predict")
+PROGRAMS = ("weir-server", "weir-worker", "weir-predict", "weir-inspect")
 # Below those that a kernel gives to connections: a port stays free while its server is down.
 PORTS = range(20000, 30000)
 TEST_ROWS = 20000
-# The shortest silence after which the seat of a trainer that died is free.
-MEMBER_TIMEOUT_MS = 3000
 # For a run that nobody disturbs.
 CALM_S = 600
 # For others to end, and to say why, when one has failed.
 LAST_WORDS_S = 15
-# Of a trainer that is started again: the run was over meanwhile.
+# For all to end whose run was ended by a full disk.
+FULL_S = 40
+NO_SPACE = "No space left on device"
+# Of a worker: the run was over when it came.
 TOO_LATE = 3
 # From the start of a process until a coordinator that is about to leave has heard of it, at most.
 LEAVING_S = 1.5
@@ -47,20 +52,48 @@ def addresses(count):
             with contextlib.suppress(OSError):
                 one.bind(("127.0.0.1", random.choice(PORTS)))
                 found.append("tcp://127.0.0.1:%d" % one.getsockname()[1])
-        return ",".join(found)
+        return found
+
+
+class Site:
+    """Where a run is: addresses of its servers, the paths to them, their disks, and the ledger of what is pushed."""
+
+    def __init__(self, flags, plan, folder):
+        self.ledger = ledger.Ledger()
+        self.addresses = addresses(plan.servers)
+        self.paths = [network_path.Path(i, ("127.0.0.1", int(address.rpartition(":")[2])), self.ledger.listener)
+                      for i, address in enumerate(self.addresses)] if plan.has_proxies else []
+        self.disks = [disks.Disk(os.path.join(folder, "disk-%d" % i), flags.disk_library, plan.full[:1] == (i,))
+                      for i in range(plan.servers)]
+
+    def fault(self, flags, result):
+        """Of what was pushed."""
+        if not flags.disk_library:
+            return ""
+        fault = ledger.read(flags.bin, self.disks, self.ledger) or self.ledger.fault(bool(self.paths))
+        result.pushes, result.is_witnessed = self.ledger.sum(), bool(self.paths)
+        return fault
+
+    def close(self, result):
+        for path in self.paths:
+            path.close()
+        for disk in self.disks:
+            disk.close(keeps=bool(result.fault))
 
 
 def override(flags, plan):
     pipeline = "pipeline { split { after: 'bottom/0' } }" if plan.stages > 1 else ""
     return ("data { synthetic { rows: %d test_rows: %d } } run { seed: %d } "
-            "cluster { durability: %s member_timeout_ms: %d } %s %s"
-            % (flags.rows, TEST_ROWS, plan.seed, plan.durability, MEMBER_TIMEOUT_MS, pipeline, flags.override))
+            "cluster { durability: %s member_timeout_ms: %d connect_timeout_ms: %d } %s %s"
+            % (flags.rows, TEST_ROWS, plan.seed, plan.durability, 1000 * harm.MEMBER_TIMEOUT_S,
+               1000 * harm.CONNECT_TIMEOUT_S, pipeline, flags.override))
 
 
-def commands(flags, plan, folder):
-    common = ["--config=" + flags.config, "--override=" + override(flags, plan), "--servers=" + addresses(plan.servers)]
-    found = [[os.path.join(flags.bin, "weir-server"), *common, "--shard=%d" % i,
-              "--data_dir=" + os.path.join(folder, "data-%d" % i)] for i in range(plan.servers)]
+def commands(flags, plan, folder, site):
+    common = ["--config=" + flags.config, "--override=" + override(flags, plan),
+              "--servers=" + ",".join([path.address for path in site.paths] or site.addresses)]
+    found = [[os.path.join(flags.bin, "weir-server"), *common, "--shard=%d" % i, "--data_dir=" + disk.data,
+              *(["--listen=" + site.addresses[i]] if site.paths else [])] for i, disk in enumerate(site.disks)]
     for trainer in range(plan.trainers):
         for stage in range(plan.stages):
             found.append([os.path.join(flags.bin, "weir-worker"), *common, "--trainer=%d" % trainer,
@@ -70,23 +103,25 @@ def commands(flags, plan, folder):
 
 
 def is_well(disturbed, index):
-    """Whether its end, if it has ended, is as it should be. Who was started again after the coordinator had left, all
-    done, finds nobody."""
+    """Whether its end, if it has ended, is as it should be. A worker that was held up may join when the run is over.
+    Who was started again after the coordinator had left, all done, finds nobody."""
     member, coordinator = disturbed.members[index], disturbed.members[0]
     code = member.process.poll()
     if code in (None, 0):
         return True
+    if code == TOO_LATE and index >= disturbed.plan.servers:
+        return bool(disturbed.plan.harm)
     if member.starts == 1:
         return False
     was_late = coordinator.process.poll() == 0 and member.started_at > disturbed.coordinator_left_at - LEAVING_S
-    return (code == TOO_LATE and index >= disturbed.plan.servers) or (code == 1 and was_late)
+    return code == 1 and was_late
 
 
 def await_end(disturbed, members, patience_s):
     """What is wrong with how they ended; nothing when all is well."""
     if not disturbed.harm:
         patience_s = CALM_S
-    deadline = time.monotonic() + disturbed.plan.last_harm_s() + patience_s
+    deadline = time.monotonic() + disturbed.last_harm_s + patience_s
     while not disturbed.is_over() or None in [member.process.poll() for member in members]:
         disturbed.step()
         if time.monotonic() > deadline:
@@ -127,20 +162,60 @@ def end_all(members):
         member.send(signal.SIGKILL)
 
 
+def await_full(disturbed, members, result, site):
+    """Until the run that is there has ended because a disk is full. (what is wrong with that, whether it has): it may
+    have been over before."""
+    server, full_s = disturbed.plan.full
+    site_disk, deadline = site.disks[server], None
+    while deadline is None or None in codes(members) or disturbed.later:
+        disturbed.step()
+        if deadline is None and disturbed.elapsed_s() > full_s:
+            site_disk.fill()
+            disturbed.note("disk of %s full at %.2f" % (disturbed.plan.name(server), full_s))
+            deadline = time.monotonic() + FULL_S
+        if deadline and time.monotonic() > deadline:
+            return "not over %d s after the disk was full: exit codes %s" % (FULL_S, codes(members)), True
+        time.sleep(LOOK_S)
+    site_disk.free()
+    if all(is_well(disturbed, i) for i in range(len(members))):
+        return "", False
+    result.full_disks += 1
+    silent = [disturbed.plan.name(i) for i, member in enumerate(members) if not member.said(NO_SPACE)]
+    return "not said by %s, that the disk of server %d was full: exit codes %s" % (
+        ", ".join(silent), server, codes(members)) if silent else "", True
+
+
+def acts(flags, plan, members, result, site):
+    """What is wrong with how the run ended; where a disk is full it is given the same commands again."""
+    first, *others = plan.acts()
+    begun = storm.Storm(plan, first, members, result, site.paths, site.disks)
+    if not others:
+        return await_end(begun, members, flags.patience)
+    fault, is_ended = await_full(begun, members, result, site)
+    if fault or not is_ended:
+        return fault
+    for member in members:
+        member.begin_anew()
+    return await_end(storm.Storm(plan, others[0], members, result, site.paths, site.disks), members, flags.patience)
+
+
 def run(flags, plan, folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    result, members = storm.Result(), []
+    result, members, begin = storm.Result(), [], time.monotonic()
+    site = Site(flags, plan, folder)
     with contextlib.ExitStack() as running:
+        running.callback(site.close, result)
         running.callback(end_all, members)
-        for i, command in enumerate(commands(flags, plan, folder)):
-            members.append(storm.Member(command, os.path.join(folder, plan.name(i) + ".log"), running))
-        begin = time.monotonic()
-        result.fault = await_end(storm.Storm(plan, members, result), members, flags.patience)
+        for i, command in enumerate(commands(flags, plan, folder, site)):
+            environment = site.disks[i].environment() if i < plan.servers else None
+            members.append(storm.Member(command, os.path.join(folder, plan.name(i) + ".log"), running, environment))
+        result.fault = acts(flags, plan, members, result, site)
         result.seconds = time.monotonic() - begin
         if result.fault:
             result.last_words = log_lines.ends([member.log for member in members])
         end_all(members)
+        result.fault = result.fault or site.fault(flags, result)
     if not result.fault:
         read_result(flags, folder, result)
     return result

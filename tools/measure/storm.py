@@ -6,6 +6,7 @@ import signal
 import time
 
 import launching
+import ledger
 import log_lines
 
 
@@ -15,19 +16,27 @@ class Result:
     last_words: str = ""
     loss: float = 0
     seconds: float = 0
-    kills: int = 0
     stops: int = 0
+    cuts: int = 0
+    full_disks: int = 0
+    pushes: ledger.Sum = None  # of logs, and of what proxies have seen, if there were any
+    is_witnessed: bool = False
     done: list = dataclasses.field(default_factory=list)
+    kills: list = dataclasses.field(default_factory=list)  # kinds
     recoveries: list = dataclasses.field(default_factory=list)  # (kind, seconds)
 
 
 class Member:
     """A place in the run, and the process that has it."""
 
-    def __init__(self, command, log, running):
-        self.command, self.log, self.running = command, log, running
-        self.killed_at = None  # until it is back
-        self.log_begin = self.starts = 0
+    def __init__(self, command, log, running, environment=None):
+        self.command, self.log, self.running, self.environment = command, log, running, environment
+        self.log_begin = 0
+        self.begin_anew()
+
+    def begin_anew(self):
+        """In a run that goes on when all its processes had ended."""
+        self.killed_at, self.starts = None, 0  # the first until it is back
         self.start()
 
     def start(self):
@@ -35,7 +44,8 @@ class Member:
             self.log_begin = f.tell()
             self.starts += 1
             self.started_at = time.monotonic()
-            self.process = self.running.enter_context(launching.started(self.command, stdout=f, stderr=f))
+            self.process = self.running.enter_context(launching.started(self.command, stdout=f, stderr=f,
+                                                                            env=self.environment))
 
     def send(self, number):
         if self.process.poll() is None:
@@ -49,12 +59,13 @@ class Member:
 
 
 class Storm:
-    """What is done to the members of a run, and when."""
+    """What is done to the members of a run, to the paths to its servers and to their disks, and when."""
 
-    def __init__(self, plan, members, result):
-        self.plan, self.members, self.result = plan, members, result
+    def __init__(self, plan, harm, members, result, paths=(), disks=()):
+        self.plan, self.members, self.result, self.paths, self.disks = plan, members, result, paths, disks
         self.begin = time.monotonic()
-        self.harm = list(plan.harm)
+        self.harm = list(harm)
+        self.last_harm_s = max((one.end_s() for one in harm), default=0)
         self.later = []  # (when, what), of what was begun
         self.coordinator_left_at = math.inf
 
@@ -79,21 +90,42 @@ class Storm:
         return self.members[index].process.poll() == -signal.SIGKILL
 
     def _do(self, harm):
-        member = self.members[harm.victim]
-        what = "%s of %s at %.2f" % ("stop" if harm.stop_s else "kill", self.plan.name(harm.victim), self.elapsed_s())
-        if harm.stop_s:
-            if member.send(signal.SIGSTOP):
-                self.result.stops += 1
-                self._note("%s for %.1f" % (what, harm.stop_s))
-                self.later.append((harm.at_s + harm.stop_s, lambda: member.send(signal.SIGCONT)))
-        elif member.send(signal.SIGKILL):
-            member.process.wait()
-            self.result.kills += 1
-            self._note(what)
-            member.killed_at = time.monotonic() + harm.restart_after_s
-            self.later.append((self.elapsed_s() + harm.restart_after_s, member.start))
+        done = {"kill": self._kill, "stop": self._stop, "slow": self._slow}.get(harm.kind, self._trouble)(harm)
+        if done:
+            of = "disk of " if harm.kind == "slow" else "" if harm.kind in ("kill", "stop") else "network of "
+            length = " for %.1f" % harm.for_s if harm.for_s else ""
+            self.note("%s of %s%s at %.2f%s" % (harm.kind, of, self.plan.name(harm.victim), self.elapsed_s(), length))
 
-    def _note(self, what):
+    def _kill(self, harm):
+        member = self.members[harm.victim]
+        if not member.send(signal.SIGKILL):
+            return False
+        member.process.wait()
+        self.result.kills.append(self.plan.kind(harm.victim))
+        member.killed_at = time.monotonic() + harm.restart_after_s
+        self.later.append((self.elapsed_s() + harm.restart_after_s, member.start))
+        return True
+
+    def _stop(self, harm):
+        member = self.members[harm.victim]
+        if not member.send(signal.SIGSTOP):
+            return False
+        self.result.stops += 1
+        self.later.append((harm.end_s(), lambda: member.send(signal.SIGCONT)))
+        return True
+
+    def _slow(self, harm):
+        disk = self.disks[harm.victim]
+        disk.slow(harm.amount)
+        self.later.append((harm.end_s(), lambda: disk.slow(0)))
+        return True
+
+    def _trouble(self, harm):
+        done = self.paths[harm.victim].do(harm)
+        self.result.cuts += done and harm.kind == "cut"
+        return done
+
+    def note(self, what):
         self.result.done.append(what + ",")
 
     def _look_who_is_back(self):
@@ -103,8 +135,7 @@ class Storm:
             server = index < self.plan.servers
             trainer = (index - self.plan.servers) // self.plan.stages
             if member.said(" incarnation ") if server else self._joined_since(trainer, member.killed_at):
-                kind = "server 0" if index == 0 else "other servers" if server else "trainers"
-                self.result.recoveries.append((kind, time.monotonic() - member.killed_at))
+                self.result.recoveries.append((self.plan.kind(index), time.monotonic() - member.killed_at))
                 member.killed_at = None
 
     def _joined_since(self, trainer, then):
