@@ -109,7 +109,7 @@ class Rounds(unittest.TestCase):
         """One with proxies and slow disks, one of which is full where something can be mounted."""
         done = self.chaos("--seed=68", "--kills=3", "--spare=end,stages")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for told in ("ok, logloss", "slow of disk", "| were back | ", "| lost | 0 | 0 |"):
+        for told in ("ok, logloss", "slow of disk", "| back, nothing else was wrong | ", "| lost | 0 | 0 |"):
             self.assertIn(told, done.stdout)
         if "no full disks" not in done.stdout:
             self.assertIn(" full at ", done.stdout)

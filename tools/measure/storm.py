@@ -5,6 +5,7 @@ import math
 import signal
 import time
 
+import harm
 import launching
 import ledger
 import log_lines
@@ -23,7 +24,21 @@ class Result:
     is_witnessed: bool = False
     done: list = dataclasses.field(default_factory=list)
     kills: list = dataclasses.field(default_factory=list)  # kinds
-    recoveries: list = dataclasses.field(default_factory=list)  # (kind, seconds)
+    recoveries: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Recovery:
+    kind: str
+    seconds: float  # from the start of the process
+    is_alone: bool  # nothing else was done to the run meanwhile
+
+
+@dataclasses.dataclass
+class Trouble:
+    """What is done to the run until its end is there."""
+    harm: harm.Harm
+    end: float = math.inf
 
 
 class Member:
@@ -61,12 +76,13 @@ class Member:
 class Storm:
     """What is done to the members of a run, to the paths to its servers and to their disks, and when."""
 
-    def __init__(self, plan, harm, members, result, paths=(), disks=()):
+    def __init__(self, plan, act, members, result, paths=(), disks=()):
         self.plan, self.members, self.result, self.paths, self.disks = plan, members, result, paths, disks
         self.begin = time.monotonic()
-        self.harm = list(harm)
-        self.last_harm_s = max((one.end_s() for one in harm), default=0)
+        self.harm = list(act)
+        self.last_harm_s = max((one.end_s() for one in act), default=0)
         self.later = []  # (when, what), of what was begun
+        self.troubles = []
         self.coordinator_left_at = math.inf
 
     def elapsed_s(self):
@@ -89,40 +105,42 @@ class Storm:
         """And not started again yet."""
         return self.members[index].process.poll() == -signal.SIGKILL
 
-    def _do(self, harm):
-        done = {"kill": self._kill, "stop": self._stop, "slow": self._slow}.get(harm.kind, self._trouble)(harm)
-        if done:
-            of = "disk of " if harm.kind == "slow" else "" if harm.kind in ("kill", "stop") else "network of "
-            length = " for %.1f" % harm.for_s if harm.for_s else ""
-            self.note("%s of %s%s at %.2f%s" % (harm.kind, of, self.plan.name(harm.victim), self.elapsed_s(), length))
+    def _do(self, one):
+        if not {"kill": self._kill, "stop": self._stop, "slow": self._slow}.get(one.kind, self._trouble)(one):
+            return
+        end = time.monotonic() + one.for_s if one.kind != "kill" else math.inf
+        self.troubles.append(Trouble(one, end))
+        of = "disk of " if one.kind == "slow" else "" if one.kind in ("kill", "stop") else "network of "
+        length = " for %.1f" % one.for_s if one.for_s else ""
+        self.note("%s of %s%s at %.2f%s" % (one.kind, of, self.plan.name(one.victim), self.elapsed_s(), length))
 
-    def _kill(self, harm):
-        member = self.members[harm.victim]
+    def _kill(self, one):
+        member = self.members[one.victim]
         if not member.send(signal.SIGKILL):
             return False
         member.process.wait()
-        self.result.kills.append(self.plan.kind(harm.victim))
-        member.killed_at = time.monotonic() + harm.restart_after_s
-        self.later.append((self.elapsed_s() + harm.restart_after_s, member.start))
+        self.result.kills.append(self.plan.kind(one.victim))
+        member.killed_at = time.monotonic() + one.restart_after_s
+        self.later.append((self.elapsed_s() + one.restart_after_s, member.start))
         return True
 
-    def _stop(self, harm):
-        member = self.members[harm.victim]
+    def _stop(self, one):
+        member = self.members[one.victim]
         if not member.send(signal.SIGSTOP):
             return False
         self.result.stops += 1
-        self.later.append((harm.end_s(), lambda: member.send(signal.SIGCONT)))
+        self.later.append((one.end_s(), lambda: member.send(signal.SIGCONT)))
         return True
 
-    def _slow(self, harm):
-        disk = self.disks[harm.victim]
-        disk.slow(harm.amount)
-        self.later.append((harm.end_s(), lambda: disk.slow(0)))
+    def _slow(self, one):
+        disk = self.disks[one.victim]
+        disk.slow(one.amount)
+        self.later.append((one.end_s(), lambda: disk.slow(0)))
         return True
 
-    def _trouble(self, harm):
-        done = self.paths[harm.victim].do(harm)
-        self.result.cuts += done and harm.kind == "cut"
+    def _trouble(self, one):
+        done = self.paths[one.victim].do(one)
+        self.result.cuts += done and one.kind == "cut"
         return done
 
     def note(self, what):
@@ -135,8 +153,16 @@ class Storm:
             server = index < self.plan.servers
             trainer = (index - self.plan.servers) // self.plan.stages
             if member.said(" incarnation ") if server else self._joined_since(trainer, member.killed_at):
-                self.result.recoveries.append((self.plan.kind(index), time.monotonic() - member.killed_at))
-                member.killed_at = None
+                self._is_back(index, member)
+
+    def _is_back(self, index, member):
+        own = [one for one in self.troubles if one.harm.kind == "kill" and one.harm.victim == index]
+        is_alone = all(one in own or one.end < member.killed_at for one in self.troubles)
+        for one in own:
+            one.end = time.monotonic()
+        seconds = time.monotonic() - member.killed_at
+        self.result.recoveries.append(Recovery(self.plan.kind(index), seconds, is_alone))
+        member.killed_at = None
 
     def _joined_since(self, trainer, then):
         joined = log_lines.last_time(self.members[0].log, "trainer %d" % trainer, " joined as incarnation ")
