@@ -85,7 +85,7 @@ def override(flags, plan):
     pipeline = "pipeline { split { after: 'bottom/0' } }" if plan.stages > 1 else ""
     return ("data { synthetic { rows: %d test_rows: %d } } run { seed: %d } "
             "cluster { durability: %s member_timeout_ms: %d connect_timeout_ms: %d } %s %s"
-            % (flags.rows, TEST_ROWS, plan.seed, plan.durability, 1000 * harm.MEMBER_TIMEOUT_S,
+            % (flags.rows, TEST_ROWS, plan.run_seed(), plan.durability, 1000 * harm.MEMBER_TIMEOUT_S,
                1000 * harm.CONNECT_TIMEOUT_S, pipeline, flags.override))
 
 

@@ -40,6 +40,10 @@ class Harm:
         return self.at_s + self.for_s + self.restart_after_s
 
 
+# Of their initial values; each seed of a plan has one of them.
+RUN_SEEDS = (1, 2, 3)
+
+
 @dataclasses.dataclass
 class Plan:
     seed: int
@@ -56,6 +60,9 @@ class Plan:
         words[1:1] = ["of %d stages" % self.stages] if self.stages > 1 else []
         words += ["proxies"] if self.has_proxies else []
         return " ".join(words)
+
+    def run_seed(self):
+        return RUN_SEEDS[self.seed % len(RUN_SEEDS)]
 
     def name(self, index):
         if index < self.servers:
