@@ -1,5 +1,7 @@
 #include "worker/pipeline/stage_links.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -55,21 +57,32 @@ Status StageLinks::Listen() {
   return OkStatus();
 }
 
-void StageLinks::Start(std::function<void(v1::Header, transport::Message)> on_message,
+void StageLinks::Begin(std::function<void(v1::Header, transport::Message)> on_message,
                        std::function<void(const Status&)> on_failure,
                        std::function<void(uint64_t)> on_damage) {
   on_message_ = std::move(on_message);
   on_failure_ = std::move(on_failure);
   on_damage_ = std::move(on_damage);
-  if (upstream_) upstream_thread_ = std::thread([this] { Run(&StageLinks::ServeUpstream); });
-  if (downstream_) {
-    downstream_thread_ = std::thread([this] { Run(&StageLinks::ServeDownstream); });
-  }
 }
 
-void StageLinks::Run(void (StageLinks::*serve)()) {
+void StageLinks::Start(std::function<void(v1::Header, transport::Message)> on_message,
+                       std::function<void(const Status&)> on_failure,
+                       std::function<void(uint64_t)> on_damage) {
+  Begin(std::move(on_message), std::move(on_failure), std::move(on_damage));
+  if (upstream_) upstream_thread_ = std::thread([this] { Run(&StageLinks::StepUpstream); });
+  if (downstream_) downstream_thread_ = std::thread([this] { Run(&StageLinks::StepDownstream); });
+}
+
+bool StageLinks::Step(int64_t timeout_ms) {
+  const bool hears_before = !upstream_ || StepUpstream(timeout_ms);
+  const bool hears_next = !downstream_ || StepDownstream(timeout_ms);
+  return hears_before && hears_next;
+}
+
+void StageLinks::Run(bool (StageLinks::*step)(int64_t)) {
   try {
-    (this->*serve)();
+    while (!stopping_ && (this->*step)(kReceiveMs)) {
+    }
   } catch (const std::bad_alloc&) {
     on_failure_(
         ResourceExhausted("no memory for what goes between stages; use a smaller "
@@ -134,25 +147,23 @@ bool StageLinks::IsExpected(uint32_t trainer, uint32_t from_stage, uint64_t gene
   return false;
 }
 
-void StageLinks::ServeUpstream() {
-  std::deque<Outgoing> waiting;
-  while (!stopping_) {
-    for (Outgoing& out : TakeQueue(&backward_)) waiting.push_back(std::move(out));
-    while (!waiting.empty()) {
-      const Outgoing& out = waiting.front();
-      if (out.generation == generation_ && out.generation == peer_generation_) {
-        const Status status = upstream_->Send(peer_, out.message);
-        if (status.code() == StatusCode::kResourceExhausted) break;
-        if (status.code() == StatusCode::kFailedPrecondition) return on_failure_(status);
-        if (status.ok()) meter_.AddSent(out.message);
-      }
-      waiting.pop_front();
+bool StageLinks::StepUpstream(int64_t timeout_ms) {
+  std::deque<Outgoing>& waiting = before_.waiting;
+  std::ranges::move(TakeQueue(&backward_), std::back_inserter(waiting));
+  while (!waiting.empty()) {
+    const Outgoing& out = waiting.front();
+    if (out.generation == generation_ && out.generation == peer_generation_) {
+      const Status status = upstream_->Send(peer_, out.message);
+      if (status.code() == StatusCode::kResourceExhausted) break;
+      if (status.code() == StatusCode::kFailedPrecondition) return Fail(status);
+      if (status.ok()) meter_.AddSent(out.message);
     }
-    before_.complaints.WarnOfCounted();
-    if (auto incoming = upstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs)) {
-      TakeUpstream(*std::move(incoming));
-    }
+    waiting.pop_front();
   }
+  before_.complaints.WarnOfCounted();
+  auto incoming = upstream_->Receive(waiting.empty() ? timeout_ms : std::min(timeout_ms, kRetryMs));
+  if (incoming) TakeUpstream(*std::move(incoming));
+  return true;
 }
 
 // Of one generation many batches may be: the first ends it.
@@ -208,29 +219,32 @@ void StageLinks::Connect() {
   connection_ = *opened;
 }
 
-void StageLinks::ServeDownstream() {
-  std::deque<Outgoing> waiting;
-  while (!stopping_) {
-    // Before it connects: what is taken afterwards may be of a generation whose connection is not
-    // open yet, and would leave over the old one.
-    for (Outgoing& out : TakeQueue(&forward_)) waiting.push_back(std::move(out));
-    Connect();
-    while (!waiting.empty()) {
-      const Outgoing& out = waiting.front();
-      if (out.generation == generation_) {
-        const Status status = downstream_->Send(connection_, out.message);
-        if (status.code() == StatusCode::kResourceExhausted) break;
-        if (status.code() == StatusCode::kFailedPrecondition) return on_failure_(status);
-        if (status.ok()) Count(out);
-      }
-      waiting.pop_front();
+bool StageLinks::StepDownstream(int64_t timeout_ms) {
+  std::deque<Outgoing>& waiting = next_.waiting;
+  // Before it connects: what is taken afterwards may be of a generation whose connection is not
+  // open yet, and would leave over the old one.
+  std::ranges::move(TakeQueue(&forward_), std::back_inserter(waiting));
+  Connect();
+  while (!waiting.empty()) {
+    const Outgoing& out = waiting.front();
+    if (out.generation == generation_) {
+      const Status status = downstream_->Send(connection_, out.message);
+      if (status.code() == StatusCode::kResourceExhausted) break;
+      if (status.code() == StatusCode::kFailedPrecondition) return Fail(status);
+      if (status.ok()) Count(out);
     }
-    next_.complaints.WarnOfCounted();
-    auto incoming = downstream_->Receive(waiting.empty() ? kReceiveMs : kRetryMs);
-    if (incoming && incoming->connection == connection_) {
-      TakeDownstream(std::move(incoming->message));
-    }
+    waiting.pop_front();
   }
+  next_.complaints.WarnOfCounted();
+  auto incoming =
+      downstream_->Receive(waiting.empty() ? timeout_ms : std::min(timeout_ms, kRetryMs));
+  if (incoming && incoming->connection == connection_) TakeDownstream(std::move(incoming->message));
+  return true;
+}
+
+bool StageLinks::Fail(const Status& status) {
+  on_failure_(status);
+  return false;
 }
 
 void StageLinks::Count(const Outgoing& out) {

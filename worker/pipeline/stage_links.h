@@ -9,7 +9,8 @@
 //
 // Place in the life of a batch: forward -> **the next stage** -> forward; and back.
 // Thread rule: public methods from any thread; two I/O threads own a transport each and call
-// on_message. Legal order: Listen, Start, then anything, then destruction.
+// on_message. Legal order: Listen, Start, then anything, then destruction. Or Begin instead of
+// Start, and Step again and again, from one thread.
 #pragma once
 
 #include <atomic>
@@ -59,6 +60,14 @@ class StageLinks {
              std::function<void(const Status&)> on_failure,
              std::function<void(uint64_t generation)> on_damage);
 
+  // The same without threads, for who calls Step.
+  void Begin(std::function<void(v1::Header, transport::Message)> on_message,
+             std::function<void(const Status&)> on_failure,
+             std::function<void(uint64_t generation)> on_damage);
+  // At each neighbour one look at what is to be sent, and at a message if one comes in time. False
+  // once no message will come any more.
+  bool Step(int64_t timeout_ms);
+
   // Nothing comes or goes any more; the I/O threads are over. Again does no harm.
   void Stop();
 
@@ -87,15 +96,17 @@ class StageLinks {
 
   struct Neighbour {
     uint32_t stage = 0;
+    std::deque<Outgoing> waiting = {};  // taken from its queue, and not left
     RareWarnings complaints = {};
     uint64_t damaged_generation = 0;  // the last of which something came damaged
     int damaged_generations = 0;      // so many of them since something came whole
   };
 
-  // Serves until Stop, or until there is no memory for it, which is a failure.
-  void Run(void (StageLinks::*serve)());
-  void ServeUpstream();
-  void ServeDownstream();
+  // Steps until Stop, or until there is no memory for it, which is a failure.
+  void Run(bool (StageLinks::*step)(int64_t timeout_ms));
+  bool StepUpstream(int64_t timeout_ms);
+  bool StepDownstream(int64_t timeout_ms);
+  bool Fail(const Status& status);  // false, always
   void Connect();
   // The messages of the present generation that wait in the queue, which is emptied.
   std::deque<Outgoing> TakeQueue(std::deque<Outgoing>* queue);

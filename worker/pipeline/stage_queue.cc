@@ -32,7 +32,7 @@ std::optional<StageWork> StageQueue::Next(int64_t tick_ms) {
   std::optional<StageWork> work(std::in_place);
   std::unique_lock lock(mutex_);
   bool has_work = !stopping_ && PickLocked(&*work);
-  if (!stopping_ && !has_work) {
+  if (!stopping_ && !has_work && tick_ms > 0) {
     changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
     has_work = !stopping_ && PickLocked(&*work);
   }

@@ -206,20 +206,8 @@ Status StageThread::CountUnseen(const StageBatch& batch) {
 Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, const session::Body& body) {
   // Before it leaves: it may be back, and reported, before this thread does anything more.
   shared_.counters.AddSplits(math_.TakeSplitCounts());
-  v1::Header header;
-  v1::StageForward& forward = *header.mutable_stage_forward();
-  forward.set_trainer(parts_.trainer);
-  forward.set_from_stage(parts_.stage);
-  forward.set_generation(batch->generation);
-  forward.set_batch(batch->number);
-  *forward.mutable_name() = batch->name;
-  const bool passes_through = batch->is_test() && !math_.is_first();
-  if (passes_through) {
-    shared_.queue.GiveBack(std::move(batch));
-  } else if (!shared_.queue.Keep(std::move(batch))) {
-    return OkStatus();
-  }
-  Send(header, body);
+  const Timed timed(&sending_);
+  shared_.handover.HandOn(std::move(batch), body);
   return OkStatus();
 }
 
@@ -228,12 +216,12 @@ Status StageThread::SendForward(std::unique_ptr<StageBatch> batch, const session
 Status StageThread::SendScores(std::unique_ptr<StageBatch> batch, bool has_unmasked) {
   if (!has_unmasked) scores_.unmasked.clear();
   scores_.labels.assign(batch->batch.labels.begin(), batch->batch.labels.end());
-  v1::Header header = BackwardHeader(batch->generation, batch->number);
+  v1::Header header = shared_.handover.BackwardHeader(*batch);
   session::Body body;
   body.emplace_back(
       session::WriteScores(scores_, header.mutable_stage_backward()->mutable_scores()));
   shared_.queue.GiveBack(std::move(batch));
-  Send(header, body);
+  SendBackward(header, body);
   return OkStatus();
 }
 
@@ -263,7 +251,7 @@ Status StageThread::ReturnScores(StageWork work) {
   }
   v1::Header header = std::move(work.header);
   header.mutable_stage_backward()->set_from_stage(parts_.stage);
-  Send(header, session::BodyOf(work.message));
+  SendBackward(header, session::BodyOf(work.message));
   return OkStatus();
 }
 
@@ -290,11 +278,11 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, session::BodyRea
   if (!computed.ok()) return Named(computed, parts_.stage + 1);
   shared_.counters.AddSplits(math_.TakeSplitCounts());
   if (!math_.is_first()) {  // first, so that the stage before goes on
-    v1::Header header = BackwardHeader(batch->generation, batch->number);
+    v1::Header header = shared_.handover.BackwardHeader(*batch);
     header.mutable_stage_backward()->set_logloss_sum(logloss_sum);
     session::Body body;
     writer.MoveTo(&body);
-    Send(header, body);
+    SendBackward(header, body);
   }
   return Push(std::move(batch), logloss_sum);
 }
@@ -316,19 +304,9 @@ Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) 
   return client_.AwaitAccepted(sequence);
 }
 
-v1::Header StageThread::BackwardHeader(uint64_t generation, uint64_t number) const {
-  v1::Header header;
-  v1::StageBackward& backward = *header.mutable_stage_backward();
-  backward.set_trainer(parts_.trainer);
-  backward.set_from_stage(parts_.stage);
-  backward.set_generation(generation);
-  backward.set_batch(number);
-  return header;
-}
-
-void StageThread::Send(const v1::Header& header, const std::vector<transport::Part>& body) {
+void StageThread::SendBackward(const v1::Header& header, const session::Body& body) {
   const Timed timed(&sending_);
-  parts_.links->Send(header, body);
+  shared_.handover.HandBack(header, body);
 }
 
 }  // namespace weir::worker

@@ -21,12 +21,11 @@
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
 #include "worker/client/parameter_client.h"
-#include "worker/data/reader.h"
 #include "worker/pipeline/chunk_rows.h"
-#include "worker/pipeline/pipeline_views.h"
 #include "worker/pipeline/replica_refresh.h"
 #include "worker/pipeline/stage_batch.h"
-#include "worker/pipeline/stage_links.h"
+#include "worker/pipeline/stage_handover.h"
+#include "worker/pipeline/stage_parts.h"
 #include "worker/pipeline/stage_queue.h"
 #include "worker/step/dead_units.h"
 #include "worker/step/step_finisher.h"
@@ -34,20 +33,6 @@
 #include "worker/step/unseen_values.h"
 
 namespace weir::worker {
-
-struct StageParts {
-  uint32_t trainer = 0;
-  uint32_t stage = 0;
-  ParameterClient* client = nullptr;
-  StageLinks* links = nullptr;
-  PipelineViews* views = nullptr;
-  data::Reader* reader = nullptr;  // of the later stages; the first is given chunks
-  // To the coordinator: a generation was adopted (awaited_next: the next stage had batches of those
-  // before it that had not come back), or its batches were lost.
-  std::function<void(uint64_t generation, bool awaited_next)> tell_adopted;
-  std::function<void(uint64_t generation)> tell_lost;
-  const Clock* clock = &Clock::Real();  // of how long the first stage waits
-};
 
 // What a stage's threads do with their time, in seconds.
 class StageTimes {
@@ -74,6 +59,7 @@ struct StageShared {
   const kernels::Compute compute;
   const StageParts& parts;
   StageQueue& queue;
+  StageHandover& handover;
   ChunkRows& chunk_rows;
   ReplicaRefresh& refresh;
   TrainCounters& counters;
@@ -121,8 +107,7 @@ class StageThread {
                   double logloss_sum);
   Status Push(std::unique_ptr<StageBatch> batch, double logloss_sum);
 
-  v1::Header BackwardHeader(uint64_t generation, uint64_t number) const;
-  void Send(const v1::Header& header, const std::vector<transport::Part>& body);
+  void SendBackward(const v1::Header& header, const session::Body& body);
 
   const StageShared shared_;
   const v1::Config& config_;

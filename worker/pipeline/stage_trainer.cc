@@ -35,14 +35,15 @@ StageTrainer::StageTrainer(const v1::Config& config, const ModelLayout& layout,
       queue_(
           config, is_first(),
           static_cast<size_t>(config.pipeline().in_flight()) * static_cast<size_t>(thread_count),
-          [this](StageBatch* batch) { parts_.client->Forget(batch->pull.get()); }, *parts_.clock) {
+          [this](StageBatch* batch) { parts_.client->Forget(batch->pull.get()); }, *parts_.clock),
+      handover_(parts_, &queue_) {
   if (compute.device->is_host()) model::WarnOfSlowPrecision(config.model());
   parts_.links->Start(
       [this](v1::Header header, transport::Message message) {
         queue_.TakeMessage(std::move(header), std::move(message));
       },
       [this](const Status& status) { Fail(status); }, parts_.tell_lost);
-  parts_.views->Watch([this](const v1::PipelineView& view) { TakeView(view); });
+  parts_.views->Watch([this](const v1::PipelineView& view) { handover_.TakeView(view); });
   try {
     for (int i = 0; i < thread_count; ++i) threads_.emplace_back([this] { RunThread(); });
   } catch (const std::system_error& error) {
@@ -61,8 +62,8 @@ StageTrainer::~StageTrainer() {
 
 void StageTrainer::RunThread() {
   try {
-    StageThread thread({config_, layout_, compute_, parts_, queue_, chunk_rows_, refresh_,
-                        counters_, dead_units_, unseen_values_, times_});
+    StageThread thread({config_, layout_, compute_, parts_, queue_, handover_, chunk_rows_,
+                        refresh_, counters_, dead_units_, unseen_values_, times_});
     while (true) {
       auto work = Next();
       if (!work.ok()) return Fail(work.status());
@@ -86,57 +87,10 @@ Result<std::optional<StageWork>> StageTrainer::Next() {
     times_.Add(waits_for,
                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     if (work || queue_.stopped()) return work;
-    if (is_first()) WEIR_RETURN_IF_ERROR(CheckSilence());
+    if (is_first()) WEIR_RETURN_IF_ERROR(handover_.CheckSilence());
     // Nobody here asks the servers for anything, so a link that has failed is looked at.
     WEIR_RETURN_IF_ERROR(parts_.client->AwaitAccepted(0));
   }
-}
-
-void StageTrainer::TakeView(const v1::PipelineView& view) {
-  const bool awaited_next = parts_.links->awaits_next();
-  const StageQueue::Change change = queue_.TakeView(view);
-  if (change.is_new) {
-    if (change.was_ready) {
-      LOG(WARNING) << "the stages of trainer " << parts_.trainer << " changed: " << change.dropped
-                   << " batches under way are dropped" << change.missing;
-    }
-    if (change.revoked > 0) {
-      LOG(WARNING) << "a stage was missing for too long: " << change.revoked
-                   << " chunks of this trainer were given to others";
-    }
-    parts_.links->SetView(view);
-    // Only then: a batch of this generation may come as soon as all have adopted it.
-    parts_.tell_adopted(view.generation(), awaited_next);
-  }
-  if (change.is_back) {
-    LOG(INFO) << "all stages of trainer " << parts_.trainer << " are there again";
-  }
-  if (!change.silent.empty()) {
-    LOG(WARNING) << "batches of trainer " << parts_.trainer << " had not come back from "
-                 << change.silent;
-  }
-}
-
-Status StageTrainer::CheckSilence() {
-  const StageQueue::Silence silence = queue_.CheckSilence();
-  if (!silence.notice.empty()) LOG(WARNING) << "trainer " << parts_.trainer << silence.notice;
-  switch (silence.of_batches.verdict) {
-    case SilenceWatch::Verdict::kFine:
-      break;
-    case SilenceWatch::Verdict::kStartOver:
-      LOG(WARNING) << "trainer " << parts_.trainer << ": no batch has come back for "
-                   << silence.of_batches.ms << " ms (cluster.answer_timeout_ms): starting over; "
-                   << "the next stage is " << parts_.links->NextName();
-      parts_.tell_lost(silence.generation);
-      break;
-    case SilenceWatch::Verdict::kGiveUp:
-      return DeadlineExceeded(StrCat("no batch has come back from trainer ", parts_.trainer, " ",
-                                     silence.silent, " for ", silence.of_batches.ms,
-                                     " ms (cluster.join_timeout_ms); is its --link an address that "
-                                     "stage ",
-                                     silence.before, " reaches?"));
-  }
-  return OkStatus();
 }
 
 void StageTrainer::Fail(const Status& status) {

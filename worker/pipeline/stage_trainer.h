@@ -24,6 +24,7 @@
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/config.pb.h"
+#include "worker/pipeline/stage_handover.h"
 #include "worker/pipeline/stage_queue.h"
 #include "worker/pipeline/stage_thread.h"
 #include "worker/step/batch_trainer.h"
@@ -49,9 +50,6 @@ class StageTrainer final : public BatchTrainer {
   void RunThread();
   // What to do next; nothing: stop.
   Result<std::optional<StageWork>> Next();
-  void TakeView(const v1::PipelineView& view);
-  // Of the first stage, now and then: fails when it has waited too long.
-  Status CheckSilence();
   void AddLinks(const v1::KindBytes& sent, v1::WorkerReport* report) const;
   void Fail(const Status& status);
   bool is_first() const { return parts_.stage == 0; }
@@ -68,6 +66,7 @@ class StageTrainer final : public BatchTrainer {
   UnseenValues unseen_values_;
   StageTimes times_;
   StageQueue queue_;
+  StageHandover handover_;
   std::vector<std::thread> threads_;
 };
 

@@ -110,6 +110,30 @@ TEST(StageLinks, CarryBatchesBothWaysInOrder) {
   EXPECT_EQ(first.links().NextName(), "trainer 0 stage 1 at inproc://link");
 }
 
+TEST(StageLinks, CarryBatchesByStepsOfOneThread) {
+  transport::LoopbackNetwork network;
+  StageLinks first({.stage = 0}, nullptr, network.MakeClient());
+  StageLinks second({.stage = 1, .listen_address = kAddress}, network.MakeServer(), nullptr);
+  ASSERT_TRUE(second.Listen().ok());
+  std::vector<uint64_t> came_back;
+  const auto fail = [](const Status& status) { ADD_FAILURE() << status; };
+  const auto damage = [](uint64_t) { ADD_FAILURE() << "nothing is damaged"; };
+  const auto take = [&](const v1::Header& header, const transport::Message&) {
+    came_back.push_back(header.stage_backward().batch());
+  };
+  const auto turn_around = [&](const v1::Header& header, const transport::Message&) {
+    second.Send(Backward(5, header.stage_forward().batch()), {});
+  };
+  first.Begin(take, fail, damage);
+  second.Begin(turn_around, fail, damage);
+  for (StageLinks* links : {&first, &second}) links->SetView(View(5));
+  for (uint64_t batch = 1; batch <= 2; ++batch) first.Send(Forward(0, 5, batch), {});
+  for (int turn = 0; turn < 4; ++turn) {
+    EXPECT_TRUE(first.Step(0) && second.Step(0));
+  }
+  EXPECT_EQ(came_back, (std::vector<uint64_t>{1, 2}));
+}
+
 TEST(StageLinks, FailWhenTheyRunOutOfMemory) {
   transport::LoopbackNetwork network;
   auto client = std::make_unique<test::NoMemoryClient>(network.MakeClient());
