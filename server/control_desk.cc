@@ -36,9 +36,9 @@ void ControlDesk::Save(int64_t now_ms) {
   log_.AddParts(std::move(changed.parts()));
 }
 
-int64_t ControlDesk::TakeTime(cluster::PartMap* parts) {
+std::optional<int64_t> ControlDesk::TakeTime(cluster::PartMap* parts) {
   const auto found = parts->find(kTimePart);
-  if (found == parts->end()) return 0;
+  if (found == parts->end()) return std::nullopt;
   const Bytes time = std::move(found->second);
   parts->erase(found);
   return ByteReader(time).Get<int64_t>();

@@ -32,8 +32,8 @@ class ControlDesk {
   void SendHeld(int64_t now_ms);
   // What the coordinator has become otherwise, as by a tick, goes into the log.
   void Save(int64_t now_ms);
-  // Takes it out of what was saved: when that was. 0: nothing was.
-  static int64_t TakeTime(cluster::PartMap* parts);
+  // Takes it out of what was saved: when that was, if anything was.
+  static std::optional<int64_t> TakeTime(cluster::PartMap* parts);
 
  private:
   // Once it is durable; never where the log has failed, but that the run has.

@@ -117,7 +117,9 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   next_tick_ms_ = now_ms + kTickMs;
   if (!stopping_ && checkpoints_->LookAtWishes(now_ms)) stopping_ = true;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
-  if (coordinator_) coordinator_->Tick(now_ms);
+  // Before that its time is not the one that it will have.
+  const bool is_itself = is_loaded_ || life_.is_first() || stopping_ || !load_failure_.ok();
+  if (coordinator_ && is_itself) coordinator_->Tick(now_ms);
   checkpoints_->Step(run_);
   if (control_) control_->Save(now_ms);
   LookAtSaving();

@@ -47,7 +47,10 @@ Status Server::Recover() {
   if (!recovered) return checkpoints_->Begin(run_, false);
   if (recovered->run != 0) run_ = logged_run_ = recovered->run;
   if (coordinator_ && !recovered->parts.empty()) {
-    clock_.GoOnFrom(ControlDesk::TakeTime(&recovered->parts));
+    if (const auto time_ms = ControlDesk::TakeTime(&recovered->parts)) {
+      clock_.GoOnFrom(*time_ms);
+      next_tick_ms_ = *time_ms;
+    }
     WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, clock_.NowMs()));
     coordinator_->TryAgain();
     coordinator_->SetLivesEnded(life_.ended_count());

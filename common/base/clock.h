@@ -32,8 +32,8 @@ class ManualClock : public Clock {
 
 // The time in which this process could act. One thread looks at it, at least every longest_gap_ms
 // while the process runs; where more lies between two looks, the process stood still (a stopped
-// container, a debugger), and counts as longest_gap_ms. It is that of the last look, and does not
-// go back. Thread rule: Look by one thread, NowMs by any.
+// container, a debugger), and counts as longest_gap_ms. It is that of the last look, and goes back
+// by GoOnFrom alone. Thread rule: Look by one thread, NowMs by any.
 class AwakeClock : public Clock {
  public:
   // Fits a thread that looks several times a second.
@@ -54,8 +54,9 @@ class AwakeClock : public Clock {
     return awake_ms_;
   }
   int64_t NowMs() const override { return awake_ms_; }
-  // What another process called its time is past, whatever the machine calls it now.
-  void GoOnFrom(int64_t time_ms) { awake_ms_ = std::max(awake_ms_.load(), time_ms); }
+  // From what another process last called its time, whatever this machine calls it now: for who has
+  // waited since then, no time has gone by in which somebody could act.
+  void GoOnFrom(int64_t time_ms) { awake_ms_ = time_ms; }
   // For how long it stood still in all.
   int64_t still_ms() const { return still_ms_; }
 

@@ -55,6 +55,19 @@ TEST_F(LoggedServerZero, KnowsItsRunItsMembersAndTheirLeases) {
   EXPECT_NE(next.work_reply().chunk().lease(), lent.work_reply().chunk().lease());
 }
 
+// An hour more or less on the clock is not one in which somebody trained, or was waited for.
+TEST_F(LoggedServerZero, HasNoTimeWhileItIsNotThere) {
+  run_ = Join(5).join_reply().run();
+  ASSERT_TRUE(Request(1).work_reply().has_chunk());
+  uint64_t id = 1;
+  for (const int64_t less_ms : {int64_t{-3'600'000}, int64_t{3'600'000}}) {
+    Restart(less_ms);
+    const double train_seconds = Request(++id).work_reply().progress().train_seconds();
+    EXPECT_GT(train_seconds, 0);
+    EXPECT_LT(train_seconds, 60);
+  }
+}
+
 // It counts as heard of when the server is there again, and comes back soon if it lives.
 TEST_F(LoggedServerZero, GivesUpWhoIsSilentInItsOwnTime) {
   run_ = Join(5).join_reply().run();

@@ -51,6 +51,19 @@ TEST(AwakeClock, TellsForHowLongItStoodStill) {
   EXPECT_EQ(clock.still_ms(), 12000);
 }
 
+// That of another machine may say more, or less.
+TEST(AwakeClock, GoesOnFromTheTimeOfAnotherProcess) {
+  for (const int64_t uptime_ms : {5, 500'000}) {
+    ManualClock real;
+    real.Advance(uptime_ms);
+    AwakeClock clock(real);
+    clock.GoOnFrom(7000);
+    EXPECT_EQ(clock.NowMs(), 7000);
+    real.Advance(10);
+    EXPECT_EQ(clock.Look(), 7010);
+  }
+}
+
 TEST(Clock, TheRealOneDoesNotGoBack) {
   int64_t last_ms = Clock::Real().NowMs();
   double last_seconds = MonotonicSeconds();
