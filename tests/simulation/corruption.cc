@@ -12,9 +12,8 @@ constexpr uint64_t kEvery = 4;
 
 bool Befalls(PlantMemory* memory) { return ++memory->met % kEvery == 0; }
 
-bool KeepIncarnation(uint64_t trainer, PlantMemory* memory, v1::JoinReply* reply) {
-  const uint64_t first =
-      memory->incarnation.try_emplace(trainer, reply->incarnation()).first->second;
+bool KeepIncarnation(uint64_t who, PlantMemory* memory, v1::JoinReply* reply) {
+  const uint64_t first = memory->incarnation.try_emplace(who, reply->incarnation()).first->second;
   reply->set_incarnation(first);
   return true;
 }
@@ -32,6 +31,28 @@ bool LeaveOut(PlantMemory* memory, v1::ChunkLease* lease) {
   return true;
 }
 
+bool ChangeView(Plant plant, uint64_t who, PlantMemory* memory, v1::PipelineView* view) {
+  if (plant == Plant::kReadyTooEarly) view->set_ready(view->stages_size() > 0);
+  if (plant != Plant::kGenerationKept) return plant == Plant::kReadyTooEarly;
+  const auto known = memory->generation.find(who);
+  if (known == memory->generation.end()) {
+    if (view->ready()) memory->generation[who] = view->generation();
+    return false;
+  }
+  view->set_generation(known->second);
+  view->set_ready(true);
+  return true;
+}
+
+// What of it is of the pipeline; null where nothing is.
+v1::PipelineView* ViewIn(v1::Header* header) {
+  if (header->heartbeat_reply().has_pipeline()) {
+    return header->mutable_heartbeat_reply()->mutable_pipeline();
+  }
+  return header->work_reply().has_pipeline() ? header->mutable_work_reply()->mutable_pipeline()
+                                             : nullptr;
+}
+
 bool ChangeAnswer(Plant plant, PlantMemory* memory, v1::Answer* answer) {
   if (plant == Plant::kPromisedTooEarly) {
     answer->set_durable_sequence(answer->sequence());
@@ -43,8 +64,10 @@ bool ChangeAnswer(Plant plant, PlantMemory* memory, v1::Answer* answer) {
 }
 
 // Whether it says something else now.
-bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* header) {
+bool Change(Plant plant, uint64_t who, PlantMemory* memory, v1::Header* header) {
   if (header->has_answer()) return ChangeAnswer(plant, memory, header->mutable_answer());
+  v1::PipelineView* const view = ViewIn(header);
+  if (view != nullptr && ChangeView(plant, who, memory, view)) return true;
   if (plant == Plant::kTakenTooHigh && header->has_hello_reply()) {
     v1::HelloReply& reply = *header->mutable_hello_reply();
     if (reply.last_sequence() == 0) return false;
@@ -52,7 +75,7 @@ bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* head
     return true;
   }
   if (plant == Plant::kSeatGrantedTwice && header->has_join_reply()) {
-    return KeepIncarnation(trainer, memory, header->mutable_join_reply());
+    return KeepIncarnation(who, memory, header->mutable_join_reply());
   }
   if (plant == Plant::kLeaseLentTwice && header->work_reply().has_chunk()) {
     return LendAgain(memory, header->mutable_work_reply()->mutable_chunk());
@@ -65,13 +88,13 @@ bool Change(Plant plant, uint64_t trainer, PlantMemory* memory, v1::Header* head
 
 }  // namespace
 
-void Corrupt(Plant plant, uint64_t trainer, PlantMemory* memory, transport::Message* message) {
+void Corrupt(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message) {
   auto header = session::ParseHeader(*message);
   if (!header.ok()) return;
   const bool loses_values = plant == Plant::kAnswerWithoutValues && header->has_answer() &&
                             message->parts.size() > 1 && Befalls(memory);
   if (loses_values) message->parts.resize(1);
-  if (!Change(plant, trainer, memory, &*header)) return;
+  if (!Change(plant, who, memory, &*header)) return;
   *message = session::MakeMessage(*header, session::BodyOf(*message));
 }
 

@@ -8,7 +8,7 @@
 
 namespace weir::simulation {
 
-// A message to that trainer.
-void Corrupt(Plant plant, uint64_t trainer, PlantMemory* memory, transport::Message* message);
+// A message to that worker.
+void Corrupt(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message);
 
 }  // namespace weir::simulation

@@ -1,5 +1,6 @@
 // One short run, again and again: each time a server ends in the midst of another change of its
-// disk, as a process or with its machine, and is started again.
+// disk, as a process or with its machine, and is started again; or a stage of a trainer ends before
+// another thing that it does with a batch.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -9,7 +10,7 @@
 namespace weir::simulation {
 namespace {
 
-enum class Kind { kProcess, kMachine, kMachineInRounds };
+enum class Kind { kProcess, kMachine, kMachineInRounds, kMachineOfStages };
 
 Mix ShortRun(Kind kind) {
   Mix mix;
@@ -21,6 +22,7 @@ Mix ShortRun(Kind kind) {
   mix.machines_end = kind != Kind::kProcess;
   mix.in_rounds = kind == Kind::kMachineInRounds;
   if (mix.in_rounds) mix.trainers = 2;
+  mix.splits_bottom = kind == Kind::kMachineOfStages;
   return mix;
 }
 
@@ -50,6 +52,34 @@ TEST_P(CrashPoints, AreAllSurvived) {
   }
 }
 
+Mix RunOfStages() {
+  Mix mix = ShortRun(Kind::kMachineOfStages);
+  mix.splits_top = true;
+  mix.in_flight = 2;
+  return mix;
+}
+
+uint64_t CountDeeds(uint32_t stage) {
+  Simulation simulation(RunOfStages());
+  return simulation.Run().violation.empty() ? simulation.stage(stage).deeds() : 0;
+}
+
+class CrashPointsOfStages : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(CrashPointsOfStages, AreAllSurvived) {
+  const uint64_t deeds = CountDeeds(GetParam());
+  EXPECT_GT(deeds, 20u);
+  for (uint64_t deed = 0; deed < deeds; ++deed) {
+    Simulation simulation(RunOfStages());
+    simulation.stage(GetParam()).CrashAt(deed);
+    const Outcome outcome = simulation.Run();
+    EXPECT_EQ(outcome.violation, "") << "deed " << deed;
+    EXPECT_EQ(outcome.deaths, 1) << "deed " << deed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CrashPointsOfStages, testing::Values(0, 1, 2));
+
 TEST(CrashPointsOfADisk, FindWhatIsPlanted) {
   for (const Plant plant : {Plant::kSyncLies, Plant::kNamesNotSynced, Plant::kWritesHeldBack}) {
     Mix mix = ShortRun(plant == Plant::kWritesHeldBack ? Kind::kProcess : Kind::kMachine);
@@ -62,14 +92,15 @@ TEST(CrashPointsOfADisk, FindWhatIsPlanted) {
 }
 
 std::string NameOf(const testing::TestParamInfo<std::tuple<Kind, uint32_t>>& info) {
-  constexpr const char* kNames[] = {"Process", "Machine", "MachineInRounds"};
+  constexpr const char* kNames[] = {"Process", "Machine", "MachineInRounds", "MachineOfStages"};
   const auto [kind, server] = info.param;
   return StrCat(kNames[static_cast<int>(kind)], "OfServer", server);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CrashPoints,
                          testing::Combine(testing::Values(Kind::kProcess, Kind::kMachine,
-                                                          Kind::kMachineInRounds),
+                                                          Kind::kMachineInRounds,
+                                                          Kind::kMachineOfStages),
                                           testing::Values(0, 1)),
                          NameOf);
 

@@ -8,12 +8,18 @@
 
 #include "common/base/strings.h"
 #include "common/device/cpu_device.h"
+#include "tests/server/server_test_support.h"
+#include "tests/simulation/places.h"
 
 namespace weir::simulation {
 namespace {
 
 // Of a push, what no sum of roundings comes to.
 constexpr double kNoShare = 0.01;
+
+std::string Name(const BatchPlace& place) {
+  return StrCat("row ", place.row, " of chunk ", place.chunk);
+}
 
 }  // namespace
 
@@ -24,30 +30,35 @@ void Invariants::Check() {
     CheckRows(i);
   }
   CheckBatches();
+  if (scene_.stage_count() > 1) CheckTrips();
   for (const auto& worker : workers_) {
     if (worker->has_replica()) CheckReplica(*worker);
   }
 }
 
 void Invariants::CheckServer(uint32_t server) {
-  const ModelLayout& layout = scene_.layout;
-  const PieceSpec& own = PieceOf(layout, server);
-  std::vector<double>& shares = shares_[server];
-  shares.resize(scene_.pushes.size());
+  shares_[server].resize(scene_.pushes.size());
   for (const auto& strand : servers_[server]->shard().dense_strands()) {
-    const PieceSpec& piece = strand->piece().spec();
-    for (int64_t i = 0; i < piece.element_count; ++i) {
-      const auto element = static_cast<size_t>(i);
-      const float begin = server::InitialValue(layout, piece.tensor, piece.begin + i);
-      const double share = (begin - strand->piece().values()[element]) / server::kDenseRate;
-      if (piece.id == own.id && element < shares.size()) {
-        shares[element] = share;
-      } else if (std::abs(share) > kNoShare) {
-        scene_.Violate(StrCat("server ", server, " has made up a push"));
-      }
+    TakeShares(server, strand->piece());
+  }
+  for (size_t push = 0; push < scene_.pushes.size(); ++push) CheckPush(server, push);
+}
+
+void Invariants::TakeShares(uint32_t server, const store::Piece& piece) {
+  const PieceSpec& spec = piece.spec();
+  const uint32_t stage = scene_.layout.StageOfTensor(spec.tensor);
+  const bool is_own = PieceOf(scene_.layout, scene_.part(stage), server).id == spec.id;
+  const std::vector<size_t>& pushes = scene_.pushes_of_stage[stage];
+  for (int64_t i = 0; i < spec.element_count; ++i) {
+    const auto element = static_cast<size_t>(i);
+    const float begin = server::InitialValue(scene_.layout, spec.tensor, spec.begin + i);
+    const double share = (begin - piece.values()[element]) / server::kDenseRate;
+    if (is_own && element < pushes.size()) {
+      shares_[server][pushes[element]] = share;
+    } else if (std::abs(share) > kNoShare) {
+      scene_.Violate(StrCat("server ", server, " has made up a push"));
     }
   }
-  for (size_t element = 0; element < shares.size(); ++element) CheckPush(server, element);
 }
 
 int64_t Invariants::CountOf(uint32_t server, size_t element) const {
@@ -59,10 +70,10 @@ int64_t Invariants::CountOf(uint32_t server, size_t element) const {
 void Invariants::CheckPush(uint32_t server, size_t element) {
   const int64_t count = CountOf(server, element);
   const SentPush& push = scene_.pushes[element];
-  const bool is_durable = workers_[push.trainer]->Durable(server, push.life) >= push.sequence;
+  const bool is_durable = WorkerOf(push.seat).Durable(server, push.life) >= push.sequence;
   if (count == 1 || (count == 0 && !is_durable)) return;
-  scene_.Violate(StrCat("server ", server, " has push ", push.sequence, " of trainer ",
-                        push.trainer, " in its life ", push.life, " ", count, " times"));
+  scene_.Violate(StrCat("server ", server, " has push ", push.sequence, " of ", Name(push.seat),
+                        " in its life ", push.life, " ", count, " times"));
 }
 
 void Invariants::CheckRounds(uint32_t server) {
@@ -84,7 +95,8 @@ void Invariants::CheckRounds(uint32_t server) {
 void Invariants::CheckRows(uint32_t server) {
   std::vector<double> pushed(scene_.mix.trainers);
   for (size_t i = 0; i < scene_.pushes.size(); ++i) {
-    pushed[scene_.pushes[i].trainer] += shares_[server][i];
+    const cluster::Seat seat = scene_.pushes[i].seat;
+    if (scene_.part(seat.stage).has_interaction) pushed[seat.trainer] += shares_[server][i];
   }
   for (uint32_t trainer = 0; trainer < scene_.mix.trainers; ++trainer) {
     const uint64_t id = RowOf(trainer, server, scene_.mix.servers);
@@ -101,21 +113,26 @@ void Invariants::CheckRows(uint32_t server) {
 }
 
 void Invariants::CheckBatches() {
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>> batches;
+  std::map<BatchPlace, std::vector<size_t>> batches;
   for (uint64_t chunk = 0; chunk < scene_.mix.chunks; ++chunk) {
     for (uint64_t i = 0; i < scene_.mix.chunk_batches; ++i) batches[{chunk, i * kBatchRows}];
   }
-  for (size_t i = 0; i < scene_.pushes.size(); ++i) {
-    batches[{scene_.pushes[i].chunk, scene_.pushes[i].row}].push_back(i);
+  for (const size_t push : scene_.pushes_of_stage[0]) {
+    batches[scene_.pushes[push].place].push_back(push);
   }
-  for (const auto& [place, pushes] : batches) {
-    CheckBatch(pushes, StrCat("row ", place.second, " of chunk ", place.first));
-  }
+  for (const auto& [place, pushes] : batches) CheckBatch(pushes, place);
 }
 
-void Invariants::CheckBatch(const std::vector<size_t>& pushes, const std::string& name) {
+bool Invariants::WasHarmed(uint32_t trainer) const {
+  return std::ranges::any_of(workers_, [&](const auto& worker) {
+    return worker->seat().trainer == trainer && worker->was_harmed();
+  });
+}
+
+void Invariants::CheckBatch(const std::vector<size_t>& pushes, const BatchPlace& place) {
+  const std::string name = Name(place);
   const bool was_somebody_lost = std::ranges::any_of(
-      pushes, [&](size_t push) { return workers_[scene_.pushes[push].trainer]->was_harmed(); });
+      pushes, [&](size_t push) { return WasHarmed(scene_.pushes[push].seat.trainer); });
   for (uint32_t server = 0; server < scene_.mix.servers; ++server) {
     int64_t count = 0;
     for (const size_t push : pushes) count += CountOf(server, push);
@@ -126,13 +143,37 @@ void Invariants::CheckBatch(const std::vector<size_t>& pushes, const std::string
   }
 }
 
+void Invariants::CheckTrips() {
+  for (const size_t push : scene_.pushes_of_stage[0]) {
+    for (uint32_t stage = 1; stage < scene_.stage_count(); ++stage) {
+      CheckTrip(scene_.pushes[push], stage);
+    }
+  }
+}
+
+void Invariants::CheckTrip(const SentPush& first, uint32_t stage) {
+  const cluster::Seat seat{first.seat.trainer, stage};
+  const auto is_of_trip = [&](const auto& done) {
+    return done.seat == seat && done.trip == first.trip;
+  };
+  const auto back = std::ranges::find_if(scene_.handed_back, is_of_trip);
+  const std::string name = StrCat(Name(first.place), " that ", Name(first.seat), " has trained");
+  if (back == scene_.handed_back.end() || back->place != first.place) {
+    return scene_.Violate(StrCat("stage ", stage, " has not trained ", name));
+  }
+  const auto pushes = std::ranges::count_if(scene_.pushes, is_of_trip);
+  if (pushes == 1 || (pushes == 0 && WorkerOf(seat).HasLost(back->life))) return;
+  scene_.Violate(StrCat("stage ", stage, " has pushed ", pushes, " times ", name));
+}
+
 void Invariants::CheckReplica(const SimulatedWorker& worker) {
   const float* const replica = device::OnHost(worker.link().replica());
   for (const auto& server : servers_) {
     for (const auto& strand : server->shard().dense_strands()) {
       const store::Piece& piece = strand->piece();
-      const int64_t begin =
-          scene_.layout.tensors()[piece.spec().tensor].offset + piece.spec().begin;
+      const uint32_t tensor = piece.spec().tensor;
+      if (tensor < worker.part().first_tensor || tensor >= worker.part().end_tensor) continue;
+      const int64_t begin = scene_.layout.tensors()[tensor].offset + piece.spec().begin;
       for (size_t i = 0; i < piece.values().size(); ++i) {
         if (replica[static_cast<size_t>(begin) + i] == piece.values()[i]) continue;
         return scene_.Violate("a replica is not what the servers have");

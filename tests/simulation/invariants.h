@@ -27,6 +27,8 @@ class Invariants {
   // A server has each push once that it has promised, and nothing else.
   void CheckServer(uint32_t server);
   void CheckPush(uint32_t server, size_t element);
+  // What it has of each push, of one piece.
+  void TakeShares(uint32_t server, const store::Piece& piece);
   // In rounds it has the mean of the pushes.
   void CheckRounds(uint32_t server);
   int64_t CountOf(uint32_t server, size_t element) const;
@@ -34,9 +36,17 @@ class Invariants {
   void CheckRows(uint32_t server);
   // Each batch was trained, and again only where somebody was lost.
   void CheckBatches();
-  void CheckBatch(const std::vector<size_t>& pushes, const std::string& name);
-  // A trainer knows what the servers have.
+  void CheckBatch(const std::vector<size_t>& pushes, const BatchPlace& place);
+  bool WasHarmed(uint32_t trainer) const;  // it, or a stage of it
+  // What the first stage has trained, the later ones have, too, but for who was lost with it.
+  void CheckTrips();
+  void CheckTrip(const SentPush& first, uint32_t stage);
+  // A worker knows what the servers have.
   void CheckReplica(const SimulatedWorker& worker);
+
+  const SimulatedWorker& WorkerOf(cluster::Seat seat) const {
+    return *workers_[seat.trainer * scene_.stage_count() + seat.stage];
+  }
 
   Scene& scene_;
   const Servers& servers_;

@@ -12,6 +12,8 @@
 namespace weir::simulation {
 
 inline constexpr uint64_t kBatchRows = 10;
+// Within that time who has ended is started again.
+inline constexpr int64_t kSoonMs = 3000;
 
 // Each seed has its own mix of faults, so that each kind is also met without the others.
 struct Mix {
@@ -19,18 +21,27 @@ struct Mix {
   uint32_t servers = 1, trainers = 1;
   uint64_t chunks = 10, chunk_batches = 2;
   bool in_rounds = false;
-  bool machines_end = false;  // with what was not synced; else processes alone do
+  // Where the model is cut into stages, each a process of its own.
+  bool splits_bottom = false, splits_top = false;
+  int32_t in_flight = 1;       // batches between stages, for each thread of the first one
+  uint32_t stage_threads = 1;  // of each stage
+  bool machines_end = false;   // with what was not synced; else processes alone do
   uint64_t snapshot_bytes = 1000;
   int64_t batch_ms = 0;  // that one takes at most
   // Chances in each second of a storm, of each process.
   double server_death = 0, worker_death = 0, standstill = 0, cut = 0;
-  double crash = 0;         // of a server, in the midst of a change of its disk
-  double disk_failure = 0;  // for a while nothing can be written
-  double clock_jump = 0;    // of minutes, forward
-  int64_t sync_ms = 0;      // that the disk takes at most to sync
-  int32_t commit_ms = 10;   // between two syncs of the log
-  uint64_t pull_every = 1;  // batches: others have their rows
+  double trainer_death = 0;              // of one with all its stages
+  int64_t longest_absence_ms = kSoonMs;  // of workers; of one at a time where that is not soon
+  double crash = 0;                      // of a server, in the midst of a change of its disk
+  double disk_failure = 0;               // for a while nothing can be written
+  double clock_jump = 0;                 // of minutes, forward
+  int64_t sync_ms = 0;                   // that the disk takes at most to sync
+  int32_t commit_ms = 10;                // between two syncs of the log
+  uint64_t pull_every = 1;               // batches: others have their rows
   transport::FaultPlan network;
+  double link_damage = 0;  // of a message between stages
+
+  bool is_in_stages() const { return splits_bottom || splits_top; }
 };
 
 // Half of all seeds are without it.
@@ -45,6 +56,22 @@ inline void DrawDisk(RandomStream* random, Mix* mix) {
   mix->clock_jump = DrawChance(0.2, random);
   mix->sync_ms = static_cast<int64_t>(DrawChance(100, random));
   mix->commit_ms = 1 + static_cast<int32_t>(random->NextBelow(200));
+}
+
+// Of a fifth of the runs; none in rounds has stages.
+inline void DrawStages(RandomStream* random, Mix* mix) {
+  if (mix->in_rounds || random->NextBelow(4) > 0) return;
+  const uint64_t splits = 1 + random->NextBelow(3);
+  mix->splits_bottom = splits % 2 == 1;
+  mix->splits_top = splits >= 2;
+  mix->in_flight = 1 + static_cast<int32_t>(random->NextBelow(4));
+  mix->stage_threads = 1 + static_cast<uint32_t>(random->NextBelow(2));
+  mix->batch_ms += 200;  // so that storms meet the run at work
+  mix->trainer_death = DrawChance(0.2, random);
+  mix->link_damage = DrawChance(0.02, random);
+  if (random->NextBelow(2) == 0) return;
+  mix->longest_absence_ms = 60'000;
+  mix->worker_death += 0.2;
 }
 
 inline Mix DrawMix(uint64_t seed, Plant plant) {
@@ -69,6 +96,7 @@ inline Mix DrawMix(uint64_t seed, Plant plant) {
   mix.network.late_probability = DrawChance(1, &random);
   mix.pull_every = 1 + random.NextBelow(4);
   mix.in_rounds = random.NextBelow(4) == 0;
+  DrawStages(&random, &mix);
   return mix;
 }
 

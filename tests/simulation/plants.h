@@ -31,6 +31,11 @@ enum class Plant {
   kPushTakenTwice,    // some are sent again under another number
   kDoneTooEarly,      // a lease is done before its pushes are accepted
   kAcceptedTooEarly,  // rows count as accepted once they are pushed
+  // Of stages, and of what the coordinator says of them.
+  kReadyTooEarly,     // all stages are said to be there while one is not, or has old batches
+  kGenerationKept,    // a stage that comes again finds the pipeline as if it had not gone
+  kOldBatchHandedOn,  // a stage hands on what it computed before others were told to drop it
+  kDroppedIsTrained,  // what was dropped counts as trained when the first stage begins it again
   // Of a machine.
   kClockGoesBack,
 };
@@ -38,8 +43,9 @@ enum class Plant {
 // What the planted fault has seen, of all lives.
 struct PlantMemory {
   uint64_t met = 0;                          // messages that it might befall
-  std::map<uint64_t, uint64_t> incarnation;  // the first one of each trainer
+  std::map<uint64_t, uint64_t> incarnation;  // the first one of each worker
   std::optional<uint64_t> lent_chunk;
+  std::map<uint64_t, uint64_t> generation;  // the first of each stage with which batches may start
 };
 
 }  // namespace weir::simulation

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,18 +16,11 @@
 #include "common/base/strings.h"
 #include "common/layout/model_layout.h"
 #include "common/transport/loopback.h"
-#include "tests/server/server_test_support.h"
 #include "tests/simulation/mix.h"
+#include "tests/simulation/run_config.h"
+#include "tests/simulation/sent_push.h"
 
 namespace weir::simulation {
-
-// A push adds 1 to an element of its own at every server, and to a row that its trainer has there;
-// in rounds, its part of that.
-struct SentPush {
-  uint32_t trainer = 0;
-  uint64_t life = 0, sequence = 0;
-  uint64_t chunk = 0, row = 0, round = 0;
-};
 
 class Scene {
  public:
@@ -49,6 +43,10 @@ class Scene {
     if (violation.empty()) violation = StrCat("after ", now_ms, " ms: ", what);
   }
 
+  uint32_t stage_count() const { return static_cast<uint32_t>(layout.stages().size()); }
+  // What a worker of this stage has of the model.
+  const StageSpec& part(uint32_t stage) const { return layout.stages()[stage]; }
+
   const Mix mix;
   const v1::Config config;
   const ModelLayout layout{config, mix.servers};
@@ -62,31 +60,12 @@ class Scene {
   bool all_have_finished = false;  // workers, as each has heard
   bool has_disk_failed = false;    // and ended a server
   int refresh = 1;  // with the first, what a server has lost is sent again; with the next all come
-  std::vector<SentPush> pushes;  // each has the element of its index
-
- private:
-  static v1::Config ConfigOf(const Mix& mix) {
-    v1::Config config = server::TinyConfig();
-    config.mutable_model()->clear_bottom_widths();
-    for (const int32_t width : {64, 32, 4}) config.mutable_model()->add_bottom_widths(width);
-    config.mutable_data()->set_chunk_batches(static_cast<int32_t>(mix.chunk_batches));
-    v1::SyntheticConfig& rows = *config.mutable_data()->mutable_synthetic();
-    rows.set_rows(kBatchRows * mix.chunk_batches * mix.chunks);
-    rows.set_test_rows(0);
-    config.mutable_data()->clear_train_rows();
-    v1::ClusterConfig& cluster = *config.mutable_cluster();
-    const bool syncs = mix.machines_end && mix.plant != Plant::kNothingSynced;
-    cluster.set_durability(syncs ? v1::MACHINE : v1::PROCESS);
-    cluster.set_commit_interval_ms(mix.commit_ms);
-    if (mix.in_rounds) {
-      config.mutable_consistency()->mutable_sync()->set_trainers(
-          static_cast<int32_t>(mix.trainers));
-    }
-    config::FillDefaults(&config);
-    const auto mistakes = config::ValidateConfig(config);
-    CHECK(mistakes.empty()) << mistakes.front();
-    return config;
-  }
+  std::vector<SentPush> pushes;
+  std::map<uint32_t, std::vector<size_t>> pushes_of_stage;  // each has the element of its index
+  std::map<std::pair<uint32_t, Trip>, BatchPlace> begun;    // by the first stage of a trainer
+  std::vector<HandedBack> handed_back;
+  std::map<cluster::Seat, std::string> link_addresses;  // of stages, where they are now
+  std::map<cluster::Seat, uint64_t> adopted;            // the last generation of the pipeline
 };
 
 }  // namespace weir::simulation

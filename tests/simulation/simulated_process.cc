@@ -30,20 +30,21 @@ void SimulatedProcess::StandStill(int64_t for_ms) {
 }
 
 void SimulatedProcess::CutFrom(const std::string& address, int64_t for_ms) {
-  if (transport_ == nullptr || !is_alive_) return;
+  if (transports_.empty() || !is_alive_) return;
   scene_.Tell(StrCat(name_, " is cut from ", address, " for ", for_ms));
-  transport_->faulty().Cut(address);
+  for (WatchedTransport* transport : transports_) transport->faulty().Cut(address);
   heals_ms_ = scene_.now_ms + for_ms;
   was_harmed_ = true;
 }
 
 std::unique_ptr<transport::ClientTransport> SimulatedProcess::MakeClient(
-    uint64_t who, WatchedTransport::Seen seen) {
+    uint64_t who, WatchedTransport::Seen seen, double damage) {
   transport::FaultPlan plan = scene_.mix.network;
   plan.seed = KeyedHash(plan.seed, who, life_);
   plan.clock = &clock_;
+  plan.flip_probability = damage;
   auto client = std::make_unique<WatchedTransport>(&scene_, who, plan, std::move(seen));
-  transport_ = client.get();
+  transports_.push_back(client.get());
   return client;
 }
 

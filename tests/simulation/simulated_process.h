@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/environment.h"
@@ -33,14 +34,21 @@ class SimulatedProcess {
   // What others may hold against it.
   bool was_harmed() const { return was_harmed_; }
   void Begin();
+  // In which it may be started again once something has ended it.
+  virtual int64_t longest_absence_ms() const { return kSoonMs; }
   // machine: what chance has left of its machine's memory; null where that goes on.
   void Die(int64_t for_ms, RandomStream* machine);
+  // If it is away, it comes again by then.
+  void ComeBackBy(int64_t time_ms) { begins_ms_ = std::min(begins_ms_, time_ms); }
   // It does nothing for so long; others do.
   void StandStill(int64_t for_ms);
   void Look() {
     if (!is_alive_ && scene_.now_ms >= begins_ms_) Begin();
     if (is_alive_ && scene_.now_ms >= stands_until_ms_) Step();
   }
+  // Addresses to which it has connections.
+  virtual uint64_t peer_count() const { return scene_.mix.servers; }
+  virtual std::string Peer(uint64_t number) const { return scene_.addresses[number]; }
   void CutFrom(const std::string& address, int64_t for_ms);
 
  protected:
@@ -58,18 +66,20 @@ class SimulatedProcess {
             .files = files_,
             .executor = *executor_};
   }
-  std::unique_ptr<transport::ClientTransport> MakeClient(uint64_t who, WatchedTransport::Seen seen);
+  // damage: the chance of each message.
+  std::unique_ptr<transport::ClientTransport> MakeClient(uint64_t who, WatchedTransport::Seen seen,
+                                                         double damage = 0);
   void HealIfDue() {
     if (!heals_ms_ || scene_.now_ms < *heals_ms_) return;
-    transport_->faulty().Heal();
+    for (WatchedTransport* transport : transports_) transport->faulty().Heal();
     heals_ms_.reset();
   }
   void Silence() {
-    if (transport_ != nullptr) transport_->Silence();
+    for (WatchedTransport* transport : transports_) transport->Silence();
   }
-  // Before what owns it goes.
-  void ForgetTransport() {
-    transport_ = nullptr;
+  // Before what owns them goes.
+  void ForgetTransports() {
+    transports_.clear();
     heals_ms_.reset();
   }
   uint64_t life() const { return life_; }
@@ -94,7 +104,7 @@ class SimulatedProcess {
   uint64_t life_ = 0;
   int64_t begins_ms_ = 0, stands_until_ms_ = 0;
   std::optional<int64_t> heals_ms_;
-  WatchedTransport* transport_ = nullptr;
+  std::vector<WatchedTransport*> transports_;
 };
 
 }  // namespace weir::simulation

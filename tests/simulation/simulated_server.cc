@@ -53,7 +53,7 @@ void SimulatedServer::Kill(RandomStream* machine) {
     files_.EndProcess();
   }
   Silence();
-  ForgetTransport();
+  ForgetTransports();
   reporter_.reset();
   server_.reset();
   outcome_.reset();
@@ -103,7 +103,7 @@ void SimulatedServer::End() {
   scene_.Trace(20 + shard_);
   scene_.Tell(StrCat(name_, " has ended"));
   if (!outcome_->ok()) {
-    ForgetTransport();
+    ForgetTransports();
     if (reporter_) reporter_->SayFailure(*outcome_);
     return EndBecause(outcome_->message());
   }

@@ -2,26 +2,31 @@
 
 #include <algorithm>
 
+#include "tests/server/server_test_support.h"
+#include "tests/simulation/places.h"
+
 namespace weir::simulation {
+
+worker::LinkOptions SimulatedWorker::Options() {
+  return {.environment = environment(),
+          .server_addresses = scene_.addresses,
+          .trainer = seat_.trainer,
+          .stays = true};
+}
 
 void SimulatedWorker::Start() {
   auto client = MakeClient(
-      trainer_, [this](const auto& address, const auto& header) { Watch(address, header); });
-  link_ =
-      std::make_unique<worker::ServerLink>(scene_.config, scene_.layout,
-                                           worker::LinkOptions{.environment = environment(),
-                                                               .server_addresses = scene_.addresses,
-                                                               .trainer = trainer_,
-                                                               .stays = true},
-                                           std::move(client));
+      index(), [this](const auto& address, const auto& header) { Watch(address, header); });
+  link_ = std::make_unique<worker::ServerLink>(scene_.config, scene_.layout, Options(),
+                                               std::move(client));
 }
 
 void SimulatedWorker::Kill(RandomStream* /*machine*/) {
   Silence();
-  ForgetTransport();
+  ForgetTransports();
+  Forget();
   link_.reset();
-  work_ = {};
-  has_asked_ = has_rows_ = is_finished_ = is_reporting_ = false;
+  has_asked_ = is_finished_ = is_reporting_ = false;
   refreshes_ = 0;
   refresh_.reset();
 }
@@ -33,7 +38,7 @@ void SimulatedWorker::Step() {
   if (const Status failure = link_->failure(); !goes_on || !failure.ok()) return End(failure);
   if (!link_->is_connected()) return;
   if (!has_asked_) Ask({});
-  if (work_.lease) GoOn();
+  GoOn();
   if (is_finished_) return EndWell();
   if (auto reply = link_->TryTakeWork()) Take(*reply);
 }
@@ -62,45 +67,60 @@ void SimulatedWorker::Ask(v1::WorkRequest request) {
 
 void SimulatedWorker::Take(const v1::WorkReply& reply) {
   if (reply.has_failed()) return EndBecause(reply.failed());
-  if (reply.has_finished()) {
-    is_finished_ = true;
-    scene_.Tell(StrCat(name_, " has heard that the run has finished"));
-  } else if (!reply.has_chunk()) {
-    Ask({});
-  } else {
-    work_ = {};
-    work_.lease = reply.chunk();
-    work_.next_row = work_.durable_row = reply.chunk().first_row();
-    if (reply.chunk().chunk() >= scene_.mix.chunks) work_.next_row = ChunkRows();
-  }
+  if (reply.has_chunk()) return TakeChunk(reply.chunk());
+  if (!reply.has_finished()) return AskLater(reply.wait_ms());
+  is_finished_ = true;
+  scene_.Tell(StrCat(name_, " has heard that the run has finished"));
 }
 
-void SimulatedWorker::GoOn() {
-  while (!work_.sent.empty() && link_->MarkRead().durable_sequence >= work_.sent.front().first) {
-    work_.durable_row = work_.sent.front().second;
-    work_.sent.pop_front();
+worker::RowRequest SimulatedWorker::RowsOfTrainer() const {
+  worker::RowRequest rows;
+  for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
+    session::Body body;
+    body.emplace_back(server::RowIdsFrame(0, {RowOf(seat_.trainer, i, scene_.mix.servers)}));
+    rows.bodies.push_back(std::move(body));
   }
-  if (work_.next_row < ChunkRows() || work_.pushes < work_.lease->round_count()) {
-    if (scene_.now_ms >= next_batch_ms_) NextBatch();
-    return;
-  }
-  if (!work_.sent.empty() && scene_.mix.plant != Plant::kDoneTooEarly) return;
-  const v1::ChunkLease lease = *std::exchange(work_, {}).lease;
-  const bool is_past_end = lease.chunk() >= scene_.mix.chunks;
-  Finish(lease, is_past_end ? 0 : ChunkRows() - std::min(ChunkRows(), lease.first_row()));
+  return rows;
 }
 
-void SimulatedWorker::Finish(const v1::ChunkLease& lease, uint64_t row_count) {
-  v1::WorkRequest request;
-  v1::Completion& completion = *request.add_completions();
+session::Body SimulatedWorker::BodyOf(size_t element, uint32_t server) const {
+  const PieceSpec& piece = PieceOf(scene_.layout, part(), server);
+  CHECK_LT(static_cast<int64_t>(element), piece.element_count);
+  session::Body body;
+  body.emplace_back(server::GradientFrame(piece, 0, {static_cast<uint16_t>(element)}, {1}));
+  if (!part().has_interaction) return body;
+  const uint64_t row = RowOf(seat_.trainer, server, scene_.mix.servers);
+  body.emplace_back(server::RowGradientsFrame(0, {row}, 1));
+  return body;
+}
+
+uint64_t SimulatedWorker::Push(const v1::Push& push, const worker::ReadMark& mark,
+                               const SentPush* batch) {
+  std::vector<size_t>& of_stage = scene_.pushes_of_stage[seat_.stage];
+  const bool is_again = scene_.mix.plant == Plant::kPushTakenTwice && of_stage.size() % 8 == 7;
+  std::vector<session::Body> bodies(scene_.mix.servers);
+  const size_t element = of_stage.size() - (is_again ? 1 : 0);
+  for (uint32_t i = 0; batch != nullptr && i < bodies.size(); ++i) bodies[i] = BodyOf(element, i);
+  const uint64_t sequence = link_->SubmitPush(push, std::move(bodies), mark);
+  if (batch == nullptr) return sequence;
+  of_stage.push_back(scene_.pushes.size());
+  SentPush& sent = scene_.pushes.emplace_back(*batch);
+  sent.seat = seat_;
+  sent.life = life();
+  sent.sequence = sequence;
+  sent.round = push.round();
+  return sequence;
+}
+
+void SimulatedWorker::AddCompletion(const v1::ChunkLease& lease, uint64_t row_count,
+                                    v1::WorkRequest* request) const {
+  v1::Completion& completion = *request->add_completions();
   completion.set_lease(lease.lease());
   completion.set_row_count(row_count);
-  if (row_count == 0 && lease.chunk() >= scene_.mix.chunks) {
-    v1::FileEnd& end = *request.add_file_ends();
-    end.set_split(v1::TRAIN);
-    end.set_chunk_count(scene_.mix.chunks);
-  }
-  Ask(std::move(request));
+  if (row_count > 0 || lease.chunk() < scene_.mix.chunks) return;
+  v1::FileEnd& end = *request->add_file_ends();
+  end.set_split(v1::TRAIN);
+  end.set_chunk_count(scene_.mix.chunks);
 }
 
 void SimulatedWorker::EndWell() {
@@ -114,8 +134,7 @@ void SimulatedWorker::EndWell() {
   if (!link_->TryAcquireCredit()) return;
   v1::Push refresh;
   refresh.set_is_refresh(true);
-  refresh_ =
-      link_->SubmitPush(refresh, std::vector<session::Body>(scene_.mix.servers), link_->MarkRead());
+  refresh_ = Push(refresh, link_->MarkRead(), nullptr);
 }
 
 void SimulatedWorker::Report() {
@@ -127,7 +146,8 @@ void SimulatedWorker::Report() {
   if (!link_->TryTakeReportReply()) return;
   has_left_ = true;
   scene_.Tell(StrCat(name_, " has left"));
-  ForgetTransport();
+  ForgetTransports();
+  Forget();
   link_.reset();
 }
 

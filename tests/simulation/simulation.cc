@@ -2,6 +2,7 @@
 
 #include "common/base/strings.h"
 #include "tests/simulation/invariants.h"
+#include "tests/simulation/simulated_trainer.h"
 
 namespace weir::simulation {
 
@@ -10,9 +11,19 @@ Simulation::Simulation(const Mix& mix) : scene_(mix), random_(mix.network.seed, 
     servers_.push_back(std::make_unique<SimulatedServer>(&scene_, i));
     processes_.push_back(servers_.back().get());
   }
-  for (uint32_t i = 0; i < scene_.mix.trainers; ++i) {
-    workers_.push_back(std::make_unique<SimulatedWorker>(&scene_, i));
-    processes_.push_back(workers_.back().get());
+  for (uint32_t i = 0; i < scene_.mix.trainers; ++i) AddTrainer(i);
+  for (const auto& worker : workers_) processes_.push_back(worker.get());
+}
+
+void Simulation::AddTrainer(uint32_t trainer) {
+  if (!scene_.mix.is_in_stages()) {
+    workers_.push_back(std::make_unique<SimulatedTrainer>(&scene_, trainer));
+    return;
+  }
+  for (uint32_t stage = 0; stage < scene_.stage_count(); ++stage) {
+    auto worker = std::make_unique<SimulatedStage>(&scene_, cluster::Seat{trainer, stage});
+    stages_.push_back(worker.get());
+    workers_.push_back(std::move(worker));
   }
 }
 
@@ -51,7 +62,14 @@ void Simulation::Turn() {
 void Simulation::LookAfter(SimulatedProcess& process) {
   if (!process.is_alive() || (!process.has_crashed() && !process.has_failed())) return;
   ++deaths_;
-  process.Die(DrawMs(3000), process.has_crashed() ? &random_ : nullptr);
+  process.Die(DrawMs(kSoonMs), process.has_crashed() ? &random_ : nullptr);
+}
+
+int64_t Simulation::DrawAbsenceMs(const SimulatedProcess& process) {
+  if (scene_.now_ms < long_absence_ends_ms_) return DrawMs(kSoonMs);
+  const int64_t absence_ms = DrawMs(static_cast<uint64_t>(process.longest_absence_ms()));
+  if (absence_ms > kSoonMs) long_absence_ends_ms_ = scene_.now_ms + absence_ms;
+  return absence_ms;
 }
 
 bool Simulation::Befalls(double chance_per_second, int64_t duration_ms) {
@@ -63,6 +81,19 @@ void Simulation::Harm(int64_t duration_ms) {
   if (scene_.now_ms % kStormEveryMs > kStormMs) return;
   for (const auto& server : servers_) HarmServer(*server, duration_ms);
   for (const auto& worker : workers_) HarmProcess(*worker, scene_.mix.worker_death, duration_ms);
+  if (scene_.mix.is_in_stages()) HarmTrainers(duration_ms);
+}
+
+// All stages of one at once.
+void Simulation::HarmTrainers(int64_t duration_ms) {
+  for (uint32_t trainer = 0; trainer < scene_.mix.trainers; ++trainer) {
+    if (!Befalls(scene_.mix.trainer_death, duration_ms)) continue;
+    for (const auto& worker : workers_) {
+      if (worker->seat().trainer != trainer || !worker->is_at_work()) continue;
+      ++deaths_;
+      worker->Die(DrawMs(kSoonMs), &random_);
+    }
+  }
 }
 
 void Simulation::HarmServer(SimulatedServer& server, int64_t duration_ms) {
@@ -80,20 +111,23 @@ void Simulation::HarmProcess(SimulatedProcess& process, double death, int64_t du
   if (!process.is_at_work()) return;
   if (Befalls(death, duration_ms)) {
     ++deaths_;
-    process.Die(DrawMs(3000), &random_);
+    process.Die(DrawAbsenceMs(process), &random_);
   }
   if (Befalls(scene_.mix.standstill, duration_ms)) process.StandStill(DrawMs(4000));
   if (Befalls(scene_.mix.clock_jump, duration_ms)) process.Advance(DrawMs(600'000));
   if (process.is_at_work() && Befalls(scene_.mix.cut, duration_ms)) {
-    process.CutFrom(scene_.addresses[random_.NextBelow(scene_.mix.servers)], DrawMs(5000));
+    process.CutFrom(process.Peer(random_.NextBelow(process.peer_count())), DrawMs(5000));
   }
 }
 
 // Once nothing more is under way, and before anybody goes.
 void Simulation::LookAtEnd() {
   if (was_checked_) return;
-  scene_.all_have_finished =
-      std::ranges::all_of(workers_, [](const auto& worker) { return worker->is_finished(); });
+  const auto has_finished = [](const auto& worker) { return worker->is_finished(); };
+  if (std::ranges::any_of(workers_, has_finished)) {  // servers await nobody for long
+    for (const auto& worker : workers_) worker->ComeBackBy(scene_.now_ms + kSoonMs);
+  }
+  scene_.all_have_finished = std::ranges::all_of(workers_, has_finished);
   if (!std::ranges::all_of(workers_, [](const auto& worker) { return worker->is_quiet(); })) return;
   if (!std::ranges::all_of(servers_, [](const auto& server) { return server->is_serving(); }))
     return;

@@ -11,6 +11,7 @@
 
 #include "tests/simulation/scene.h"
 #include "tests/simulation/simulated_server.h"
+#include "tests/simulation/simulated_stage.h"
 #include "tests/simulation/simulated_worker.h"
 
 namespace weir::simulation {
@@ -29,18 +30,22 @@ class Simulation {
       : Simulation(DrawMix(seed, plant)) {}
   Outcome Run();
   SimulatedServer& server(uint32_t index) { return *servers_[index]; }
+  SimulatedStage& stage(uint32_t index) { return *stages_[index]; }
 
  private:
   static constexpr int64_t kFaultsMs = 100'000;  // then there are none
   static constexpr int64_t kStormEveryMs = 20'000, kStormMs = 4'000;
   static constexpr int64_t kLongestMs = 300'000;
 
+  void AddTrainer(uint32_t trainer);
   void Turn();
   // Who has ended without being asked is started again.
   void LookAfter(SimulatedProcess& process);
   void Harm(int64_t duration_ms);
   void HarmServer(SimulatedServer& server, int64_t duration_ms);
+  void HarmTrainers(int64_t duration_ms);
   void HarmProcess(SimulatedProcess& process, double death, int64_t duration_ms);
+  int64_t DrawAbsenceMs(const SimulatedProcess& process);
   bool Befalls(double chance_per_second, int64_t duration_ms);
   int64_t DrawMs(uint64_t most) { return static_cast<int64_t>(1 + random_.NextBelow(most)); }
   bool IsOver() const;
@@ -50,8 +55,10 @@ class Simulation {
   RandomStream random_;
   std::vector<std::unique_ptr<SimulatedServer>> servers_;
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
+  std::vector<SimulatedStage*> stages_;  // of those workers
   std::vector<SimulatedProcess*> processes_;
   bool was_checked_ = false;
+  int64_t long_absence_ends_ms_ = 0;
   int64_t deaths_ = 0;
 };
 
