@@ -17,10 +17,6 @@ namespace {
 // Of a push, what no sum of roundings comes to.
 constexpr double kNoShare = 0.01;
 
-std::string Name(const BatchPlace& place) {
-  return StrCat("row ", place.row, " of chunk ", place.chunk);
-}
-
 }  // namespace
 
 void Invariants::Check() {
@@ -141,29 +137,6 @@ void Invariants::CheckBatch(const std::vector<size_t>& pushes, const BatchPlace&
     scene_.Violate(StrCat("server ", server, " has ", count, " pushes of ", name,
                           ", and no trainer was lost"));
   }
-}
-
-void Invariants::CheckTrips() {
-  for (const size_t push : scene_.pushes_of_stage[0]) {
-    for (uint32_t stage = 1; stage < scene_.stage_count(); ++stage) {
-      CheckTrip(scene_.pushes[push], stage);
-    }
-  }
-}
-
-void Invariants::CheckTrip(const SentPush& first, uint32_t stage) {
-  const cluster::Seat seat{first.seat.trainer, stage};
-  const auto is_of_trip = [&](const auto& done) {
-    return done.seat == seat && done.trip == first.trip;
-  };
-  const auto back = std::ranges::find_if(scene_.handed_back, is_of_trip);
-  const std::string name = StrCat(Name(first.place), " that ", Name(first.seat), " has trained");
-  if (back == scene_.handed_back.end() || back->place != first.place) {
-    return scene_.Violate(StrCat("stage ", stage, " has not trained ", name));
-  }
-  const auto pushes = std::ranges::count_if(scene_.pushes, is_of_trip);
-  if (pushes == 1 || (pushes == 0 && WorkerOf(seat).HasLost(back->life))) return;
-  scene_.Violate(StrCat("stage ", stage, " has pushed ", pushes, " times ", name));
 }
 
 void Invariants::CheckReplica(const SimulatedWorker& worker) {

@@ -22,6 +22,8 @@ class Invariants {
 
   // The scene hears of what does not hold.
   void Check();
+  // When the run has just finished: later stages have pushed what belongs to it.
+  void CheckSettled();
 
  private:
   // A server has each push once that it has promised, and nothing else.
@@ -41,6 +43,7 @@ class Invariants {
   // What the first stage has trained, the later ones have, too, but for who was lost with it.
   void CheckTrips();
   void CheckTrip(const SentPush& first, uint32_t stage);
+  bool HasSettled(const SentPush& first, uint32_t stage) const;
   // A worker knows what the servers have.
   void CheckReplica(const SimulatedWorker& worker);
 

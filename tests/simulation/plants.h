@@ -36,6 +36,7 @@ enum class Plant {
   kGenerationKept,    // a stage that comes again finds the pipeline as if it had not gone
   kOldBatchHandedOn,  // a stage hands on what it computed before others were told to drop it
   kDroppedIsTrained,  // what was dropped counts as trained when the first stage begins it again
+  kNeverBusy,         // later stages say that they have nothing to do, whatever they have
   // Of a machine.
   kClockGoesBack,
 };

@@ -20,7 +20,7 @@ void CutIntoStages(const Mix& mix, v1::Config* config) {
   pipeline.set_in_flight(mix.in_flight);
   // A batch that is lost between stages is missed after so long; and a stage is given up that is
   // away for longer than storms have it.
-  config->mutable_cluster()->set_answer_timeout_ms(15'000);
+  config->mutable_cluster()->set_answer_timeout_ms(25'000);
   config->mutable_cluster()->set_member_timeout_ms(12'000);
 }
 

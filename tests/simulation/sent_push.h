@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "common/base/strings.h"
 #include "common/cluster/membership.h"
 
 namespace weir::simulation {
@@ -20,6 +22,10 @@ struct BatchPlace {
   uint64_t chunk = 0, row = 0;
   auto operator<=>(const BatchPlace&) const = default;  // NOLINT(modernize-use-nullptr)
 };
+
+inline std::string Name(const BatchPlace& place) {
+  return StrCat("row ", place.row, " of chunk ", place.chunk);
+}
 
 // A push adds 1 to an element of its own at every server, and to a row that its trainer has there;
 // in rounds, its part of that.

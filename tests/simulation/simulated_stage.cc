@@ -112,7 +112,8 @@ bool SimulatedStage::FinishOldest() {
 
 v1::WorkRequest SimulatedStage::MakeRequest() {
   v1::WorkRequest request;
-  request.set_is_busy(queue_->is_busy() || link_->has_volatile());
+  const bool is_busy = queue_->is_busy() || link_->has_volatile();
+  request.set_is_busy(is_busy && !Plants(Plant::kNeverBusy));
   for (const auto& chunk : std::exchange(finished_, {})) {
     AddCompletion(chunk->lease(), static_cast<uint64_t>(chunk->row_count()), &request);
   }

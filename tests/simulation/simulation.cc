@@ -56,7 +56,7 @@ void Simulation::Turn() {
   for (SimulatedProcess* process : processes_) process->Advance(duration_ms);
   if (!scene_.all_have_finished && scene_.now_ms < kFaultsMs) Harm(duration_ms);
   LookAtEnd();
-  if (scene_.now_ms > kLongestMs) scene_.Violate("the run does not end");
+  if (scene_.now_ms > LongestMs()) scene_.Violate("the run does not end");
 }
 
 void Simulation::LookAfter(SimulatedProcess& process) {
@@ -125,6 +125,7 @@ void Simulation::LookAtEnd() {
   if (was_checked_) return;
   const auto has_finished = [](const auto& worker) { return worker->is_finished(); };
   if (std::ranges::any_of(workers_, has_finished)) {  // servers await nobody for long
+    if (!std::exchange(has_finished_, true)) Invariants(&scene_, servers_, workers_).CheckSettled();
     for (const auto& worker : workers_) worker->ComeBackBy(scene_.now_ms + kSoonMs);
   }
   scene_.all_have_finished = std::ranges::all_of(workers_, has_finished);

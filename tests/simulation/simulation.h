@@ -35,7 +35,8 @@ class Simulation {
  private:
   static constexpr int64_t kFaultsMs = 100'000;  // then there are none
   static constexpr int64_t kStormEveryMs = 20'000, kStormMs = 4'000;
-  static constexpr int64_t kLongestMs = 300'000;
+  // What is lost between stages is missed late, again and again.
+  int64_t LongestMs() const { return scene_.mix.is_in_stages() ? 600'000 : 300'000; }
 
   void AddTrainer(uint32_t trainer);
   void Turn();
@@ -57,7 +58,7 @@ class Simulation {
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
   std::vector<SimulatedStage*> stages_;  // of those workers
   std::vector<SimulatedProcess*> processes_;
-  bool was_checked_ = false;
+  bool has_finished_ = false, was_checked_ = false;
   int64_t long_absence_ends_ms_ = 0;
   int64_t deaths_ = 0;
 };

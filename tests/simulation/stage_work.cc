@@ -149,7 +149,9 @@ void SimulatedStage::PushGradient(Thread* thread) {
 }
 
 void SimulatedStage::Compute(Thread* thread) {
-  thread->ready_ms = scene_.now_ms + scene_.mix.batch_ms;
+  const uint64_t drawn = KeyedHash(scene_.mix.network.seed, index(), deeds_);
+  const auto longest_ms = static_cast<uint64_t>(2 * scene_.mix.batch_ms);
+  thread->ready_ms = scene_.now_ms + static_cast<int64_t>(drawn % (longest_ms + 1));
 }
 
 void SimulatedStage::EndWork(Thread* thread) {

@@ -1,0 +1,56 @@
+// What must hold of the stages of trainers: of each trip of a batch through all of them.
+#include <algorithm>
+
+#include "common/base/strings.h"
+#include "tests/simulation/invariants.h"
+
+namespace weir::simulation {
+
+void Invariants::CheckTrips() {
+  for (const size_t push : scene_.pushes_of_stage[0]) {
+    for (uint32_t stage = 1; stage < scene_.stage_count(); ++stage) {
+      CheckTrip(scene_.pushes[push], stage);
+    }
+  }
+}
+
+void Invariants::CheckTrip(const SentPush& first, uint32_t stage) {
+  const cluster::Seat seat{first.seat.trainer, stage};
+  const auto is_of_trip = [&](const auto& done) {
+    return done.seat == seat && done.trip == first.trip;
+  };
+  const auto back = std::ranges::find_if(scene_.handed_back, is_of_trip);
+  const std::string name = StrCat(Name(first.place), " that ", Name(first.seat), " has trained");
+  if (back == scene_.handed_back.end() || back->place != first.place) {
+    return scene_.Violate(StrCat("stage ", stage, " has not trained ", name));
+  }
+  const auto pushes = std::ranges::count_if(scene_.pushes, is_of_trip);
+  if (pushes == 1 || (pushes == 0 && WorkerOf(seat).HasLost(back->life))) return;
+  scene_.Violate(StrCat("stage ", stage, " has pushed ", pushes, " times ", name));
+}
+
+void Invariants::CheckSettled() {
+  for (const size_t push : scene_.pushes_of_stage[0]) {
+    for (uint32_t stage = 1; stage < scene_.stage_count(); ++stage) {
+      const SentPush& first = scene_.pushes[push];
+      if (HasSettled(first, stage)) continue;
+      scene_.Violate(StrCat("the run has finished, and stage ", stage, " is not done with ",
+                            Name(first.place), " that ", Name(first.seat), " has trained"));
+    }
+  }
+}
+
+// What was lost is not awaited.
+bool Invariants::HasSettled(const SentPush& first, uint32_t stage) const {
+  const SimulatedWorker& worker = WorkerOf({first.seat.trainer, stage});
+  const auto is_of_trip = [&](const auto& done) {
+    return done.seat == worker.seat() && done.trip == first.trip;
+  };
+  const auto back = std::ranges::find_if(scene_.handed_back, is_of_trip);
+  if (back == scene_.handed_back.end() || worker.HasLost(back->life)) return true;
+  const auto push = std::ranges::find_if(scene_.pushes, is_of_trip);
+  return push != scene_.pushes.end() &&
+         worker.link().MarkRead().accepted_sequence >= push->sequence;
+}
+
+}  // namespace weir::simulation
