@@ -22,6 +22,8 @@ class Invariants {
 
   // The scene hears of what does not hold.
   void Check();
+  // When a worker tests: its replica has all that was pushed.
+  void CheckEvaluated(cluster::Seat seat);
   // When the run has just finished: later stages have pushed what belongs to it.
   void CheckSettled();
 
@@ -43,6 +45,7 @@ class Invariants {
   // What the first stage has trained, the later ones have, too, but for who was lost with it.
   void CheckTrips();
   void CheckTrip(const SentPush& first, uint32_t stage);
+  bool Knows(const SimulatedWorker& worker, const SentPush& push) const;
   bool HasSettled(const SentPush& first, uint32_t stage) const;
   // A worker knows what the servers have.
   void CheckReplica(const SimulatedWorker& worker);

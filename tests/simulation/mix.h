@@ -23,6 +23,8 @@ struct Mix {
   bool in_rounds = false;
   // Where the model is cut into stages, each a process of its own.
   bool splits_bottom = false, splits_top = false;
+  // Of such a run alone: chunks to test on, after so many batches each time. 0: it has none.
+  uint64_t test_chunks = 0, evaluate_every = 0;
   int32_t in_flight = 1;       // batches between stages, for each thread of the first one
   uint32_t stage_threads = 1;  // of each stage
   bool machines_end = false;   // with what was not synced; else processes alone do
@@ -68,6 +70,10 @@ inline void DrawStages(RandomStream* random, Mix* mix) {
   mix->stage_threads = 1 + static_cast<uint32_t>(random->NextBelow(2));
   mix->batch_ms += 200;  // so that storms meet the run at work
   mix->trainer_death = DrawChance(0.2, random);
+  if (random->NextBelow(2) == 0) {
+    mix->test_chunks = 1 + random->NextBelow(3);
+    mix->evaluate_every = 5 + random->NextBelow(30);
+  }
   mix->link_damage = DrawChance(0.02, random);
   if (random->NextBelow(2) == 0) return;
   mix->longest_absence_ms = 60'000;

@@ -37,6 +37,7 @@ enum class Plant {
   kOldBatchHandedOn,  // a stage hands on what it computed before others were told to drop it
   kDroppedIsTrained,  // what was dropped counts as trained when the first stage begins it again
   kNeverBusy,         // later stages say that they have nothing to do, whatever they have
+  kTestsUnrefreshed,  // a stage tests with the replica that it happens to have
   // Of a machine.
   kClockGoesBack,
 };

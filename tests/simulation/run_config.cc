@@ -27,7 +27,8 @@ void CutIntoStages(const Mix& mix, v1::Config* config) {
 void SetRows(const Mix& mix, v1::DataConfig* data) {
   data->set_chunk_batches(static_cast<int32_t>(mix.chunk_batches));
   data->mutable_synthetic()->set_rows(kBatchRows * mix.chunk_batches * mix.chunks);
-  data->mutable_synthetic()->set_test_rows(0);
+  const uint64_t test_rows = kBatchRows * mix.chunk_batches * mix.test_chunks;
+  data->mutable_synthetic()->set_test_rows(static_cast<int64_t>(test_rows));
   data->clear_train_rows();
 }
 
@@ -38,6 +39,8 @@ v1::Config ConfigOf(const Mix& mix) {
   config.mutable_model()->clear_bottom_widths();
   for (const int32_t width : {64, 32, 4}) config.mutable_model()->add_bottom_widths(width);
   if (mix.is_in_stages()) CutIntoStages(mix, &config);
+  config.mutable_run()->set_evaluate_every_samples(
+      static_cast<int64_t>(kBatchRows * mix.evaluate_every));
   SetRows(mix, config.mutable_data());
   v1::ClusterConfig& cluster = *config.mutable_cluster();
   const bool syncs = mix.machines_end && mix.plant != Plant::kNothingSynced;

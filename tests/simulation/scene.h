@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
@@ -64,8 +65,9 @@ class Scene {
   std::map<uint32_t, std::vector<size_t>> pushes_of_stage;  // each has the element of its index
   std::map<std::pair<uint32_t, Trip>, BatchPlace> begun;    // by the first stage of a trainer
   std::vector<HandedBack> handed_back;
-  std::map<cluster::Seat, std::string> link_addresses;  // of stages, where they are now
-  std::map<cluster::Seat, uint64_t> adopted;            // the last generation of the pipeline
+  std::function<void(cluster::Seat)> look_at_evaluation;  // of a worker that begins to test
+  std::map<cluster::Seat, std::string> link_addresses;    // of stages, where they are now
+  std::map<cluster::Seat, uint64_t> adopted;              // the last generation of the pipeline
 };
 
 }  // namespace weir::simulation

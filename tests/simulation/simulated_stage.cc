@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/session/score_message.h"
+
 namespace weir::simulation {
 namespace {
 
@@ -16,6 +18,12 @@ std::unique_ptr<transport::ClientTransport> SimulatedStage::MakeLink() {
   constexpr uint64_t kLinkNames = 20;
   return MakeClient(
       kLinkNames + index(), [](const auto&, const auto&) {}, scene_.mix.link_damage);
+}
+
+// Of this life: on one of two machines.
+std::string SimulatedStage::NewAddress() const {
+  const uint64_t machine = KeyedHash(scene_.mix.network.seed, index(), life()) % 2;
+  return StrCat("inproc://machine", machine, "/trainer", seat_.trainer, "/stage", seat_.stage);
 }
 
 void SimulatedStage::Start() {
@@ -80,6 +88,10 @@ void SimulatedStage::EndLife() {
   at_work_.clear();
   finished_.clear();
   begun_.clear();
+  taken_.reset();
+  renewal_.reset();
+  renewed_for_.reset();
+  tested_after_.reset();
   crashes_at_.reset();
   is_asking_ = true;
   waits_for_oldest_ = false;
@@ -88,6 +100,7 @@ void SimulatedStage::EndLife() {
 void SimulatedStage::GoOn() {
   if (!queue_) BeginWork();
   links_->Step(0);
+  if (taken_ && (!NeedsRenewal(*taken_) || Renew())) AddChunk(*std::exchange(taken_, {}));
   for (Thread& thread : threads_) Look(&thread);
   if (!is_finished_ && !has_crashed()) AskIfDue();
 }
@@ -97,7 +110,9 @@ void SimulatedStage::AskIfDue() {
   if (waits_for_oldest_ && !FinishOldest()) return;
   waits_for_oldest_ = false;
   is_asking_ = true;
-  Ask(MakeRequest());
+  session::Body scores;
+  v1::WorkRequest request = MakeRequest(&scores);
+  Ask(std::move(request), std::move(scores));
 }
 
 bool SimulatedStage::FinishOldest() {
@@ -110,18 +125,27 @@ bool SimulatedStage::FinishOldest() {
   return true;
 }
 
-v1::WorkRequest SimulatedStage::MakeRequest() {
+v1::WorkRequest SimulatedStage::MakeRequest(session::Body* scores) {
   v1::WorkRequest request;
   const bool is_busy = queue_->is_busy() || link_->has_volatile();
   request.set_is_busy(is_busy && !Plants(Plant::kNeverBusy));
   for (const auto& chunk : std::exchange(finished_, {})) {
-    AddCompletion(chunk->lease(), static_cast<uint64_t>(chunk->row_count()), &request);
+    const auto rows = static_cast<uint64_t>(chunk->row_count());
+    v1::Completion& completion = AddCompletion(chunk->lease(), rows, &request);
+    if (chunk->is_test()) scores->emplace_back(session::WriteScores(chunk->scores(), &completion));
   }
   return request;
 }
 
-void SimulatedStage::TakeChunk(const v1::ChunkLease& lease) {
+void SimulatedStage::TakeChunk(const v1::ChunkLease& lease) { taken_ = lease; }
+
+bool SimulatedStage::NeedsRenewal(const v1::ChunkLease& lease) {
+  return lease.split() == v1::TEST ? tested_after_ != known_evaluations_ : lease.begins();
+}
+
+void SimulatedStage::AddChunk(const v1::ChunkLease& lease) {
   is_asking_ = false;
+  if (lease.split() == v1::TEST) tested_after_ = known_evaluations_;
   data::RowBlock rows;
   rows.labels.resize(IsPastEnd(lease) ? 0 : ChunkRows());
   const auto chunk = std::make_shared<worker::ChunkWork>(lease, std::move(rows), kBatchRows);
@@ -135,6 +159,29 @@ void SimulatedStage::AskLater(uint32_t wait_ms) {
   waits_for_oldest_ = !at_work_.empty();
   if (waits_for_oldest_) return;
   next_ask_ms_ = scene_.now_ms + int64_t{std::min(wait_ms, kLongestWaitMs)};
+}
+
+bool SimulatedStage::Renew() {
+  if (renewal_ && link_->MarkRead().accepted_sequence >= *renewal_) {
+    renewal_.reset();
+    return true;
+  }
+  if (renewal_ || !link_->TryAcquireCredit()) return false;
+  v1::Push refresh;
+  refresh.set_is_refresh(true);
+  renewal_ = Push(refresh, link_->MarkRead(), nullptr);
+  return false;
+}
+
+bool SimulatedStage::IsFreshFor(const v1::BatchName& name) {
+  const bool is_test = name.split() == v1::TEST;
+  const bool is_same = renewed_for_ && renewed_for_->split() == name.split();
+  const bool is_old =
+      is_test ? !is_same || renewed_for_->evaluation() != name.evaluation()
+              : !is_same || (name.begun_by() != 0 && name.begun_by() != renewed_for_->begun_by());
+  if (is_old && !Plants(Plant::kTestsUnrefreshed) && !Renew()) return false;
+  if (is_old) renewed_for_ = name;
+  return true;
 }
 
 }  // namespace weir::simulation

@@ -60,11 +60,7 @@ class SimulatedStage final : public SimulatedWorker {
 
   bool is_first() const { return seat_.stage == 0; }
   bool is_last() const { return seat_.stage + 1 == scene_.stage_count(); }
-  // Where it is in this life: on one of two machines.
-  std::string NewAddress() const {
-    const uint64_t machine = KeyedHash(scene_.mix.network.seed, index(), life()) % 2;
-    return StrCat("inproc://machine", machine, "/trainer", seat_.trainer, "/stage", seat_.stage);
-  }
+  std::string NewAddress() const;
   bool Plants(Plant plant) const { return scene_.mix.plant == plant; }
 
   std::unique_ptr<transport::ClientTransport> MakeLink();  // to the stage behind
@@ -75,7 +71,13 @@ class SimulatedStage final : public SimulatedWorker {
   // --- What the input thread does ---
   void AskIfDue();
   bool FinishOldest();  // false: not yet
-  v1::WorkRequest MakeRequest();
+  v1::WorkRequest MakeRequest(session::Body* scores);
+  bool NeedsRenewal(const v1::ChunkLease& lease);
+  void AddChunk(const v1::ChunkLease& lease);
+
+  // Whether the replica is what the servers had when that was first asked.
+  bool Renew();
+  bool IsFreshFor(const v1::BatchName& name);  // as ReplicaRefresh has it
 
   // --- What other threads do ---
   void Look(Thread* thread);
@@ -88,6 +90,8 @@ class SimulatedStage final : public SimulatedWorker {
   void Forward(Thread* thread);
   void HandBack(Thread* thread);
   void PushGradient(Thread* thread);
+  void SendScores(Thread* thread);
+  void ReturnScores(Thread* thread);
   void ForgetRows(worker::StageBatch* batch);
   void Compute(Thread* thread);  // takes some time
   void EndWork(Thread* thread);
@@ -103,6 +107,10 @@ class SimulatedStage final : public SimulatedWorker {
   bool is_asking_ = true, waits_for_oldest_ = false;
   int64_t next_ask_ms_ = 0;
   std::set<BatchPlace> begun_;
+  std::optional<v1::ChunkLease> taken_;  // which waits for that:
+  std::optional<uint64_t> renewal_;      // a push
+  std::optional<v1::BatchName> renewed_for_;
+  std::optional<uint32_t> tested_after_;  // evaluations
 
   std::optional<uint64_t> crashes_at_;
   uint64_t deeds_ = 0;

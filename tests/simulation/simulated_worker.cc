@@ -27,6 +27,7 @@ void SimulatedWorker::Kill(RandomStream* /*machine*/) {
   Forget();
   link_.reset();
   has_asked_ = is_finished_ = is_reporting_ = false;
+  known_evaluations_ = 0;
   refreshes_ = 0;
   refresh_.reset();
 }
@@ -59,13 +60,25 @@ void SimulatedWorker::End(const Status& failure) {
   comes_too_late_ = has_left_ = true;
 }
 
-void SimulatedWorker::Ask(v1::WorkRequest request) {
+void SimulatedWorker::Ask(v1::WorkRequest request, session::Body scores) {
   has_asked_ = true;
   request.set_may_wait(true);
-  link_->SubmitWorkRequest(std::move(request), {});
+  request.set_known_evaluations(known_evaluations_);
+  link_->SubmitWorkRequest(std::move(request), std::move(scores));
+}
+
+// Each has each row once.
+void SimulatedWorker::TakeEvaluations(const v1::RunProgress& progress) {
+  for (const v1::EvaluationReport& test : progress.evaluations()) {
+    ++known_evaluations_;
+    scene_.Tell(StrCat(name_, " hears of evaluation ", known_evaluations_));
+    if (test.samples() == ChunkRows() * scene_.mix.test_chunks) continue;
+    scene_.Violate(StrCat("an evaluation is of ", test.samples(), " rows"));
+  }
 }
 
 void SimulatedWorker::Take(const v1::WorkReply& reply) {
+  TakeEvaluations(reply.progress());
   if (reply.has_failed()) return EndBecause(reply.failed());
   if (reply.has_chunk()) return TakeChunk(reply.chunk());
   if (!reply.has_finished()) return AskLater(reply.wait_ms());
@@ -109,18 +122,20 @@ uint64_t SimulatedWorker::Push(const v1::Push& push, const worker::ReadMark& mar
   sent.life = life();
   sent.sequence = sequence;
   sent.round = push.round();
+  sent.element = element;
   return sequence;
 }
 
-void SimulatedWorker::AddCompletion(const v1::ChunkLease& lease, uint64_t row_count,
-                                    v1::WorkRequest* request) const {
+v1::Completion& SimulatedWorker::AddCompletion(const v1::ChunkLease& lease, uint64_t row_count,
+                                               v1::WorkRequest* request) const {
   v1::Completion& completion = *request->add_completions();
   completion.set_lease(lease.lease());
   completion.set_row_count(row_count);
-  if (row_count > 0 || lease.chunk() < scene_.mix.chunks) return;
+  if (row_count > 0 || !IsPastEnd(lease)) return completion;
   v1::FileEnd& end = *request->add_file_ends();
-  end.set_split(v1::TRAIN);
-  end.set_chunk_count(scene_.mix.chunks);
+  end.set_split(lease.split());
+  end.set_chunk_count(ChunkCount(lease));
+  return completion;
 }
 
 void SimulatedWorker::EndWell() {

@@ -58,12 +58,15 @@ class SimulatedWorker : public SimulatedProcess {
   virtual void TakeChunk(const v1::ChunkLease& lease) = 0;
   virtual void AskLater(uint32_t wait_ms) = 0;
   void Take(const v1::WorkReply& reply);
-  void Ask(v1::WorkRequest request);
-  void AddCompletion(const v1::ChunkLease& lease, uint64_t row_count,
-                     v1::WorkRequest* request) const;
+  void Ask(v1::WorkRequest request, session::Body scores = {});
+  v1::Completion& AddCompletion(const v1::ChunkLease& lease, uint64_t row_count,
+                                v1::WorkRequest* request) const;
   uint64_t ChunkRows() const { return kBatchRows * scene_.mix.chunk_batches; }
   // Where the chunk has no rows any more, it is behind the last one.
-  bool IsPastEnd(const v1::ChunkLease& lease) const { return lease.chunk() >= scene_.mix.chunks; }
+  bool IsPastEnd(const v1::ChunkLease& lease) const { return lease.chunk() >= ChunkCount(lease); }
+  uint64_t ChunkCount(const v1::ChunkLease& lease) const {
+    return lease.split() == v1::TEST ? scene_.mix.test_chunks : scene_.mix.chunks;
+  }
   worker::RowRequest RowsOfTrainer() const;
   // batch: where it is of which trip; null: an empty push. Returns its number.
   uint64_t Push(const v1::Push& push, const worker::ReadMark& mark, const SentPush* batch);
@@ -73,10 +76,12 @@ class SimulatedWorker : public SimulatedProcess {
   const cluster::Seat seat_;
   std::unique_ptr<worker::ServerLink> link_;
   bool has_asked_ = false, is_finished_ = false;
+  uint32_t known_evaluations_ = 0;  // of this life
 
  private:
   void Watch(const std::string& address, const v1::Header& header);
   session::Body BodyOf(size_t element, uint32_t server) const;
+  void TakeEvaluations(const v1::RunProgress& progress);
   // The others have done all before this one had joined.
   void End(const Status& failure);
   // An answer holds what others have pushed meanwhile.

@@ -13,6 +13,9 @@ Simulation::Simulation(const Mix& mix) : scene_(mix), random_(mix.network.seed, 
   }
   for (uint32_t i = 0; i < scene_.mix.trainers; ++i) AddTrainer(i);
   for (const auto& worker : workers_) processes_.push_back(worker.get());
+  scene_.look_at_evaluation = [this](cluster::Seat seat) {
+    Invariants(&scene_, servers_, workers_).CheckEvaluated(seat);
+  };
 }
 
 void Simulation::AddTrainer(uint32_t trainer) {

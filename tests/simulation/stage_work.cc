@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/session/header_message.h"
+#include "common/session/score_message.h"
 #include "tests/simulation/simulated_stage.h"
 
 namespace weir::simulation {
@@ -58,7 +60,7 @@ void SimulatedStage::BeginBatch(Thread* thread) {
     scene_.Violate(StrCat(name_, " begins a batch, and stage ", stage, " does not know of it"));
   }
   scene_.begun[{seat_.trainer, TripOf(batch)}] = PlaceOf(batch);
-  const bool is_again = !begun_.insert(PlaceOf(batch)).second;
+  const bool is_again = !batch.is_test() && !begun_.insert(PlaceOf(batch)).second;
   if (!is_again || !Plants(Plant::kDroppedIsTrained)) return AskForRows(&batch);
   const v1::Header header = handover_->BackwardHeader(batch);
   queue_->Keep(std::move(thread->work->batch));
@@ -80,6 +82,7 @@ void SimulatedStage::AskForRows(worker::StageBatch* batch) {
   if (!part().has_interaction || batches_++ % scene_.mix.pull_every != 0) return;
   auto pull = std::make_unique<SimulatedPull>();
   pull->rows = RowsOfTrainer();
+  pull->rows.read_only = batch->is_test();
   link_->SubmitRowPull(&pull->rows);
   batch->pull = std::move(pull);
 }
@@ -94,9 +97,12 @@ bool SimulatedStage::HasRows(worker::StageBatch* batch) {
 void SimulatedStage::ForgetRows(worker::StageBatch* batch) { link_->ForgetRowPull(IdOf(*batch)); }
 
 void SimulatedStage::Do(Thread* thread) {
-  worker::StageBatch& batch = *thread->work->batch;
-  if (thread->work->kind != worker::StageWork::Kind::kBackward) {
-    if (HasRows(&batch)) Forward(thread);
+  worker::StageBatch* const batch = thread->work->batch.get();
+  if (thread->work->header.stage_backward().has_scores()) {
+    ReturnScores(thread);
+  } else if (thread->work->kind != worker::StageWork::Kind::kBackward) {
+    const bool is_fresh = is_first() || IsFreshFor(batch->name);
+    if (is_fresh && HasRows(batch)) Forward(thread);
   } else if (!is_first() && !thread->has_handed_back) {
     HandBack(thread);
   } else if (link_->TryAcquireCredit()) {
@@ -108,6 +114,8 @@ void SimulatedStage::Forward(Thread* thread) {
   ++deeds_;
   worker::StageBatch& batch = *thread->work->batch;
   batch.mark = link_->MarkRead();
+  if (batch.is_test()) scene_.look_at_evaluation(seat_);
+  if (is_last() && batch.is_test()) return SendScores(thread);
   if (is_last()) {
     thread->work->kind = worker::StageWork::Kind::kBackward;
     return Compute(thread);
@@ -144,6 +152,35 @@ void SimulatedStage::PushGradient(Thread* thread) {
   const SentPush sent{.place = PlaceOf(*batch), .trip = TripOf(*batch)};
   const uint64_t sequence = Push(push, batch->mark, &sent);
   if (chunk != nullptr) chunk->Finish(batch->range, sequence);
+  queue_->GiveBack(std::move(batch));
+  EndWork(thread);
+}
+
+void SimulatedStage::SendScores(Thread* thread) {
+  const std::unique_ptr<worker::StageBatch> batch = std::move(thread->work->batch);
+  const eval::Scores scores{.probabilities = std::vector<float>(batch->name.row_count(), 0.5f),
+                            .unmasked = {},
+                            .labels = std::vector<uint8_t>(batch->name.row_count())};
+  v1::Header header = handover_->BackwardHeader(*batch);
+  session::Body body;
+  body.emplace_back(
+      session::WriteScores(scores, header.mutable_stage_backward()->mutable_scores()));
+  handover_->HandBack(header, body);
+  EndWork(thread);
+}
+
+void SimulatedStage::ReturnScores(Thread* thread) {
+  v1::Header& header = thread->work->header;
+  const session::Body body = session::BodyOf(thread->work->message);
+  if (!is_first()) {
+    header.mutable_stage_backward()->set_from_stage(seat_.stage);
+    handover_->HandBack(header, body);
+    return EndWork(thread);
+  }
+  std::unique_ptr<worker::StageBatch> batch = std::move(thread->work->batch);
+  const auto scores = session::ReadScores(header.stage_backward().scores(), body.at(0).span());
+  CHECK(scores.ok()) << scores.status();
+  batch->chunk->FinishScores(batch->range, scores->probabilities);
   queue_->GiveBack(std::move(batch));
   EndWork(thread);
 }
