@@ -64,6 +64,11 @@ void CheckpointShare::Say(Word* word, const Status& written) {
   word->told.set_failure(written.message());
 }
 
+std::optional<CheckpointShare::Stop> CheckpointShare::GoOn() {
+  if (std::exchange(stopped_for_, number_) == number_ || !rests_since_) return std::nullopt;
+  return Stop{.number = number_, .seconds = MonotonicSeconds() - *rests_since_};
+}
+
 // A request is repeated until it is answered, so what is told is heard.
 void CheckpointShare::AddWord(v1::WorkRequest* request) {
   if (wishes_ != nullptr && wishes_->wants_one.exchange(false)) request->set_wants_checkpoint(true);

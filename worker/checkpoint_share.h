@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
@@ -48,6 +49,16 @@ class CheckpointShare {
   // Whether it has not heard all of the last one.
   bool has_news() const { return number_ != told_; }
 
+  // This worker has nothing to train any more.
+  void Rest() { rests_since_ = MonotonicSeconds(); }
+  // It has something again. For how long it had none, where that was for a checkpoint: its number
+  // and the seconds, once.
+  struct Stop {
+    uint64_t number = 0;
+    double seconds = 0;
+  };
+  std::optional<Stop> GoOn();
+
  private:
   // Of one checkpoint; whoever writes it has it, too.
   struct Word {
@@ -59,7 +70,8 @@ class CheckpointShare {
   const std::string folder_;
   const Owner owner_;
   CheckpointWishes* const wishes_;
-  uint64_t number_ = 0, told_ = 0;
+  uint64_t number_ = 0, told_ = 0, stopped_for_ = 0;
+  std::optional<double> rests_since_;
   std::shared_ptr<Word> word_;  // of the last one
   std::unique_ptr<Executor::Work> writing_;
 };

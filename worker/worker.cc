@@ -195,6 +195,7 @@ Result<v1::RunReport> Worker::RunLoop() {
       WEIR_RETURN_IF_ERROR(TakeCheckpoint(reply.checkpoint()));
     } else if (reply.has_chunk()) {
       WEIR_RETURN_IF_ERROR(TakeLease(reply.chunk()));
+      TellStop(reply.progress());
       while (at_work_.size() >= kChunksInHand) WEIR_RETURN_IF_ERROR(FinishOldest());
     } else if (!at_work_.empty()) {
       WEIR_RETURN_IF_ERROR(FinishOldest());  // nothing more to lend until this is done
@@ -209,6 +210,17 @@ Result<v1::RunReport> Worker::RunLoop() {
 Status Worker::TakeCheckpoint(uint64_t number) {
   WEIR_RETURN_IF_ERROR(Report());
   return checkpoint_.Take(number, client_);
+}
+
+// With the first chunk behind a checkpoint.
+void Worker::TellStop(const v1::RunProgress& progress) {
+  const auto stop = checkpoint_.GoOn();
+  if (!stop) return;
+  Log([&](metrics::MetricsLog* log) {
+    return log->WriteCheckpoint(progress.train_seconds(), {.number = stop->number,
+                                                           .samples = progress.samples(),
+                                                           .stood_still_seconds = stop->seconds});
+  });
 }
 
 void Worker::TakePlace(const v1::WorkReply& reply) {
@@ -308,6 +320,7 @@ Status Worker::CheckMalformed(data::Split split) {
 Status Worker::FinishOldest() {
   const std::shared_ptr<ChunkWork> chunk = at_work_.front();
   const auto sequence = chunk->AwaitFinished();
+  if (at_work_.size() == 1) checkpoint_.Rest();
   if (chunk->is_revoked()) {
     at_work_.pop_front();
     return OkStatus();

@@ -83,6 +83,7 @@ class Worker {
   Result<v1::RunReport> Train();
   Result<v1::RunReport> RunLoop();
   Status TakeCheckpoint(uint64_t number);
+  void TellStop(const v1::RunProgress& progress);
   void TakePlace(const v1::WorkReply& reply);
   void TakeConcurrency(uint32_t concurrency);
   Status TakeLease(const v1::ChunkLease& lease);

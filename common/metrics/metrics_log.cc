@@ -162,6 +162,17 @@ Status MetricsLog::WriteTest(double seconds, const v1::EvaluationReport& test) {
   return WriteLine(line.dump());
 }
 
+Status MetricsLog::WriteCheckpoint(double seconds, const Checkpoint& checkpoint) {
+  const Json line = {
+      {"kind", "checkpoint"},
+      {"seconds", seconds},
+      {"samples", checkpoint.samples},
+      {"number", checkpoint.number},
+      {"stood_still_seconds", checkpoint.stood_still_seconds},
+  };
+  return WriteLine(line.dump());
+}
+
 Status MetricsLog::WriteLine(const std::string& line) {
   errno = 0;
   file_ << line << '\n' << std::flush;

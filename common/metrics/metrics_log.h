@@ -8,6 +8,9 @@
 // {"kind": "test", "seconds", "samples", "test_samples", "logloss", "auc", "accuracy",
 //  "normalized_entropy", "calibration", "test_seconds"}: one evaluation; samples are the training
 //  samples before it.
+// {"kind": "checkpoint", "seconds", "samples", "number", "stood_still_seconds"}: training goes on
+//  behind a checkpoint; for how long this worker had nothing to train, from the end of its last
+//  chunk to the beginning of the next.
 // What is undefined is null.
 //
 // Thread rule: thread-compatible; the run's reporting thread owns it.
@@ -45,6 +48,11 @@ class MetricsLog {
   // total_samples: of the whole run; 0 while it is not known.
   Status WriteTrain(double seconds, const v1::WorkerReport& total, uint64_t total_samples);
   Status WriteTest(double seconds, const v1::EvaluationReport& test);
+  struct Checkpoint {
+    uint64_t number = 0, samples = 0;  // samples of the whole run so far
+    double stood_still_seconds = 0;
+  };
+  Status WriteCheckpoint(double seconds, const Checkpoint& checkpoint);
 
  private:
   MetricsLog(DirectoryLock lock, std::string path)

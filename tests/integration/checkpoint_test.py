@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -81,6 +82,20 @@ class CheckpointTest(ProgramTestCase):
     def test_and_so_it_is_where_rules_move_what_rests(self):
         self.check_bits("update { dense { momentum { learning_rate: 0.05 } } "
                         "rows { momentum { learning_rate: 0.05 } } } ")
+
+    def test_metrics_tell_how_long_training_stood_still(self):
+        begin = time.monotonic()
+        self.run_locally("out", override=LONG + EVERY.replace("evaluate_every_samples: 100000", ""), trainers=2)
+        for trainer in range(2):
+            with open(self.path("out/trainer-%d/metrics.jsonl" % trainer), encoding="utf-8") as f:
+                stops = [line for line in map(json.loads, f) if line["kind"] == "checkpoint"]
+            numbers = [stop["number"] for stop in stops]
+            self.assertGreater(len(numbers), 3)
+            self.assertEqual(numbers, sorted(set(numbers)))
+            for stop in stops:
+                self.assertGreaterEqual(stop["samples"], 40000 * stop["number"])
+                self.assertGreater(stop["stood_still_seconds"], 0)
+            self.assertLess(sum(stop["stood_still_seconds"] for stop in stops), time.monotonic() - begin)
 
     def test_other_servers_and_trainers_go_on(self):
         override = LONG + EVERY + DCT

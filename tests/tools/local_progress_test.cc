@@ -107,6 +107,18 @@ TEST_F(LocalProgress, RewritesOneLineOnATerminal) {
   EXPECT_EQ(Shown(), "\r\x1b[Ktest after 50,000 samples  loss 0.4846  AUC 0.7577\n");
 }
 
+// It has no rate and no loss.
+TEST_F(LocalProgress, LeavesCheckpointsAlone) {
+  Progress progress = Make(200);
+  AppendFile(Path("m"), kTrainLine);
+  progress.Update();
+  Shown();
+  AppendFile(Path("m"), R"({"kind": "checkpoint", "seconds": 7, "samples": 60000, "number": 1})"
+                        "\n");
+  progress.Update();
+  EXPECT_EQ(Shown(), "");
+}
+
 TEST_F(LocalProgress, CutsTheLineToTheTerminal) {
   Progress progress = Make(11);
   AppendFile(Path("m"), kTrainLine);

@@ -13,7 +13,7 @@ namespace weir::tools {
 // One line of metrics.jsonl (common/metrics/metrics_log.h), as far as progress needs it. Counts are
 // since the start of the run.
 struct MetricsRecord {
-  // "train" or "test".
+  // "train", "test" or "checkpoint".
   std::string kind;
   double seconds = 0;
   int64_t samples = 0;

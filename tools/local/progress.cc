@@ -73,7 +73,7 @@ void Progress::Update() {
   for (MetricsRecord& record : tail_.ReadNew()) {
     if (record.kind == "test") {
       Notice(TestText(record));
-    } else {
+    } else if (record.kind == "train") {
       if (record.total_samples == 0) record.total_samples = total_samples_;
       last_train_ = std::move(record);
       train_is_new_ = true;

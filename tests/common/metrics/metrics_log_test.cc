@@ -112,6 +112,15 @@ TEST_F(MetricsLogTest, WritesEvaluationsBetween) {
   EXPECT_TRUE(lines[0]["auc"].is_null());
 }
 
+TEST_F(MetricsLogTest, WritesCheckpointsBetween) {
+  ASSERT_TRUE(
+      log_->WriteCheckpoint(4, {.number = 7, .samples = 1000, .stood_still_seconds = 0.25}).ok());
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0], json::parse(R"({"kind": "checkpoint", "seconds": 4.0, "samples": 1000,
+                                      "number": 7, "stood_still_seconds": 0.25})"));
+}
+
 TEST_F(MetricsLogTest, HasNoFigureForAnIntervalWithoutSamplesOrWithFewerThanBefore) {
   ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60"), 0).ok());
   ASSERT_TRUE(log_->WriteTrain(1, Parse("samples: 100 logloss_sum: 60"), 0).ok());
