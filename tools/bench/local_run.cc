@@ -1,9 +1,11 @@
 #include "tools/bench/local_run.h"
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "common/base/strings.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "tools/bench/program.h"
 #include "tools/bench/temporary_folder.h"
 #include "tools/local/metrics_tail.h"
@@ -26,11 +28,19 @@ std::vector<std::string> Behind(const Link& link, std::vector<std::string> comma
   return command;
 }
 
-std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
+std::string ConfigFiles(const LocalRun& run, const std::string& out) {
   std::vector<std::string> files;
   for (const std::string& file : StrSplit(run.config_files, ',')) {
     files.push_back(StrCat(SourceFolder(), "/configs/", file));
   }
+  if (!run.more.empty()) {
+    files.push_back(out + "/more.textproto");
+    std::ofstream(files.back()) << run.more;  // weir-local says so if it is not there
+  }
+  return StrJoin(files, ",");
+}
+
+std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
   const std::string override_text =
       StrCat("data { batch_size: ", run.batch_size, " synthetic { rows: ", run.rows,
              " test_rows: ", run.test_rows, " rows_per_table: ", run.table_rows,
@@ -39,15 +49,44 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
              "evaluate_every_samples: ",  // at full
                                           // speed
              run.evaluate_every_samples, " }");
-  return Behind(run.link,
-                {BinaryFolder() + "/weir-local", "--config=" + StrJoin(files, ","),
-                 "--override=" + override_text, StrCat("--servers=", run.servers), "--trainers=1",
-                 "--threads=1", "--device=" + run.device, "--out=" + out});
+  std::vector<std::string> command = {BinaryFolder() + "/weir-local",
+                                      "--config=" + ConfigFiles(run, out),
+                                      "--override=" + override_text,
+                                      StrCat("--servers=", run.servers),
+                                      "--trainers=1",
+                                      "--threads=1",
+                                      "--device=" + run.device,
+                                      "--out=" + out};
+  if (run.keeps_log) command.push_back("--data_dir=" + out + "/data");
+  return Behind(run.link, std::move(command));
+}
+
+double BytesOfFolder(const std::string& folder) {
+  double bytes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
+    if (entry.is_regular_file()) bytes += static_cast<double>(entry.file_size());
+  }
+  return bytes;
 }
 
 // null: where there is none.
 double NumberOr0(const nlohmann::json& value) {
   return value.is_number() ? value.get<double>() : 0.0;
+}
+
+std::vector<CheckpointStop> ReadStops(const std::string& out) {
+  std::vector<CheckpointStop> stops;
+  std::ifstream metrics(out + "/trainer-0/metrics.jsonl");
+  for (std::string line; std::getline(metrics, line);) {
+    const auto told = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!told.is_object() || told.value("kind", "") != "checkpoint") continue;
+    const std::string checkpoint =
+        saved_model::CheckpointPath(out + "/checkpoints", told.value("number", uint64_t{0}));
+    stops.push_back(
+        {.seconds = told.value("stood_still_seconds", 0.0), .bytes = BytesOfFolder(checkpoint)});
+  }
+  return stops;
 }
 
 // Follows the metrics of a run and says when it has shown enough.
@@ -85,6 +124,8 @@ Result<LocalResult> ReadResult(const LocalRun& run, const std::string& out) {
                            run.rows, " rows"));
   }
   result.samples_per_second = summary["train"]["samples_per_second"];
+  result.train_seconds = NumberOr0(summary["train"]["seconds"]);
+  result.stops = ReadStops(out);
   result.cache_hit_rate = NumberOr0(summary["rows"]["cache_hit_rate"]);
   if (const double waiting = NumberOr0(summary["stages_time"]["device waiting"]); waiting > 0) {
     result.device_waiting_share = waiting / NumberOr0(summary["train"]["seconds"]);

@@ -37,16 +37,25 @@ struct LocalRun {
   std::string device = "cpu";  // the trainer's
   int64_t cached_rows = 0;     // of compression.row_cache, for as long as the run takes
   int64_t table_rows = 100'000;
+  std::string more = {};   // text of a config, laid over the files
+  bool keeps_log = false;  // the server has a data folder
 };
 
 // A run takes seconds, so three repeats are the most.
 inline constexpr int kMaxRunRepeats = 3;
 
+// A checkpoint behind which training went on.
+struct CheckpointStop {
+  double seconds = 0;  // for which the trainer had nothing to do
+  double bytes = 0;    // of the checkpoint; 0 where a later one has taken its place
+};
+
 struct LocalResult {
-  double samples_per_second = 0;
+  double samples_per_second = 0, train_seconds = 0;
   double cache_hit_rate = 0;  // 0 without a cache
   // Of the time that was trained, that in which the trainer's device had nothing to do.
   double device_waiting_share = 0;
+  std::vector<CheckpointStop> stops;
 };
 
 // One scoring of the test rows while a run trains.

@@ -33,6 +33,8 @@ constexpr Section kSections[] = {
      BenchDistributed},
     {"network", "training behind 1 Gbit/s and 100 Mbit/s: DCT beside sending everything",
      BenchNetwork},
+    {"durability", "training with logs and with checkpoints, beside the same without",
+     BenchDurability},
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
     {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
      !kOneProcessor, kOnCard},

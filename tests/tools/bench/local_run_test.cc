@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -47,6 +48,27 @@ TEST_F(LocalRunResult, HasWhatACacheAndADeviceDid) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->cache_hit_rate, 0.75);
   EXPECT_EQ(result->device_waiting_share, 0.25);
+}
+
+TEST_F(LocalRunResult, HasTheStopsOfItsCheckpointsAndHowLargeThoseAreThatStayed) {
+  std::filesystem::create_directories(folder_.File("trainer-0"));
+  std::ofstream(folder_.File("trainer-0/metrics.jsonl"))
+      << R"({"kind": "train", "seconds": 1})"
+         "\n"
+         R"({"kind": "checkpoint", "number": 1, "stood_still_seconds": 0.25})"
+         "\n"
+         R"({"kind": "checkpoint", "number": 2, "stood_still_seconds": 0.5})"
+         "\n";
+  std::filesystem::create_directories(folder_.File("checkpoints/checkpoint-000002/residuals"));
+  std::ofstream(folder_.File("checkpoints/checkpoint-000002/parameters.weir")) << "12345";
+  std::ofstream(folder_.File("checkpoints/checkpoint-000002/residuals/trainer-0.weir")) << "678";
+  const auto result = Read(StrCat("{", kTrain, R"(, "test": {"samples": 1000, "logloss": 0.5}})"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->stops.size(), 2u);
+  EXPECT_EQ(result->stops[0].seconds, 0.25);
+  EXPECT_EQ(result->stops[0].bytes, 0);
+  EXPECT_EQ(result->stops[1].seconds, 0.5);
+  EXPECT_EQ(result->stops[1].bytes, 8);
 }
 
 TEST_F(LocalRunResult, IsRefusedWhereRowsWereNotTrained) {

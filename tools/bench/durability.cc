@@ -1,0 +1,159 @@
+// What it costs that nothing is lost: one server and one trainer of one thread on this machine, with
+// a log of either kind and with checkpoints, beside the same run without.
+//
+// A log costs a few percent, and the machine's speed changes by more from run to run. So runs stand
+// beside each other in turns, in an order that is turned round each time, and the median of the
+// turns' ratios counts: a line's peer is its own value divided by that.
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/strings.h"
+#include "tools/bench/local_run.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/sections.h"
+
+namespace weir::bench {
+namespace {
+
+enum Way { kNothing, kProcess, kMachine, kCheckpoints, kWayCount };
+using Turn = std::array<LocalResult, kWayCount>;
+
+constexpr const char* kDurabilityDct99 = "dct { sparsity: 0.99 lifespan: 1000 } values: BF16";
+constexpr double kProcessGoal = 0.97, kMachineGoal = 0.9, kCheckpointGoal = 0.98;
+constexpr double kStopGoalMs = 100, kMinuteMs = 60'000;
+
+// Between two checkpoints the one before is written; that takes a second.
+constexpr const char* kWays[kWayCount] = {"", "cluster { durability: PROCESS }",
+                                          "cluster { durability: MACHINE }",
+                                          "run { checkpoint_every_samples: 98304 }"};
+constexpr const char* kQuickCheckpoints =
+    "data { chunk_batches: 4 } run { checkpoint_every_samples: 512 }";
+
+// The model's file, eight seconds of batches of 128.
+LocalRun RunOfWay(Way way, bool quick) {
+  LocalRun run{.config_files = "models/dlrm_criteo.textproto",
+               .policy = kDurabilityDct99,
+               .rows = 300'000,
+               .more = kWays[way],
+               .keeps_log = way == kProcess || way == kMachine};
+  if (!quick) return run;
+  run.config_files = "models/dlrm_tiny.textproto";
+  run.rows = 2'000;
+  if (way == kCheckpoints) run.more = kQuickCheckpoints;
+  return run;
+}
+
+Result<std::vector<Turn>> MeasureTurns(const Options& options) {
+  std::vector<Turn> turns(static_cast<size_t>(options.repeats));
+  for (size_t t = 0; t < turns.size(); ++t) {
+    for (int i = 0; i < kWayCount; ++i) {
+      const auto way = static_cast<Way>(t % 2 == 0 ? i : kWayCount - 1 - i);
+      WEIR_ASSIGN_OR_RETURN(turns[t][way], RunLocal(RunOfWay(way, options.quick)));
+    }
+    if (turns[t][kCheckpoints].stops.empty()) return Internal("a run had no checkpoint");
+  }
+  return turns;
+}
+
+double MedianOf(const std::vector<Turn>& turns, const std::function<double(const Turn&)>& of) {
+  std::vector<double> values;
+  for (const Turn& turn : turns) values.push_back(of(turn));
+  return Median(std::move(values));
+}
+
+Line RateLine(const std::string& name, double rate, double ratio, double goal) {
+  return {.name = "durability/" + name,
+          .value = rate,
+          .unit = "samples/s",
+          .peer = "without log or checkpoints",
+          .peer_value = rate / ratio,
+          .goal = goal};
+}
+
+Line LogLine(const std::string& name, const std::vector<Turn>& turns, Way way, double goal) {
+  const double rate =
+      MedianOf(turns, [way](const Turn& turn) { return turn[way].samples_per_second; });
+  const double ratio = MedianOf(turns, [way](const Turn& turn) {
+    return turn[way].samples_per_second / turn[kNothing].samples_per_second;
+  });
+  return RateLine(name, rate, ratio, goal);
+}
+
+Line StopLine(const std::string& name, const std::vector<CheckpointStop>& stops) {
+  std::vector<double> milliseconds;
+  for (const CheckpointStop& stop : stops) milliseconds.push_back(1e3 * stop.seconds);
+  return {.name = "durability/" + name,
+          .value = Median(std::move(milliseconds)),
+          .unit = "ms",
+          .peer = "the goal",
+          .peer_value = kStopGoalMs,
+          .goal = 1,
+          .better = Better::kLess};
+}
+
+// Training that one checkpoint takes, what is written behind its stop included. Never less than the
+// stop, of which noise may make it less.
+double CostMs(const Turn& turn) {
+  const LocalResult& with = turn[kCheckpoints];
+  double stops_ms = 0;
+  for (const CheckpointStop& stop : with.stops) stops_ms += 1e3 * stop.seconds;
+  const double all_ms = 1e3 * (with.train_seconds - turn[kNothing].train_seconds);
+  return std::max(all_ms, stops_ms) / static_cast<double>(with.stops.size());
+}
+
+void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
+  const double cost_ms = MedianOf(turns, CostMs);
+  lines->push_back({.name = "durability/checkpoint/cost",
+                    .value = cost_ms,
+                    .unit = "ms",
+                    .peer = "the goal, of one a minute",
+                    .peer_value = (1 - kCheckpointGoal) * kMinuteMs,
+                    .goal = 1,
+                    .better = Better::kLess});
+  std::vector<CheckpointStop> stops;
+  for (const Turn& turn : turns) {
+    const auto& more = turn[kCheckpoints].stops;
+    stops.insert(stops.end(), more.begin(), more.end());
+  }
+  lines->push_back(StopLine("checkpoint/stop", stops));
+}
+
+// Rows so wide, of tables so large, that the first checkpoint of some has more than a gigabyte after
+// a quarter of a minute.
+LocalRun LargeRun(bool quick) {
+  if (quick) return RunOfWay(kCheckpoints, quick);
+  return {.config_files = "models/dlrm_criteo.textproto",
+          .policy = kDurabilityDct99,
+          .batch_size = 1024,
+          .rows = 114'688,
+          .table_rows = 1'000'000,
+          .more = "model { bottom_widths: [512, 256, 64, 1024] embedding_dimension: 1024 } "
+                  "data { chunk_batches: 16 } run { checkpoint_every_samples: 98304 }"};
+}
+
+Result<Line> LargeStopLine(const Options& options) {
+  std::vector<CheckpointStop> stops;
+  for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
+    WEIR_ASSIGN_OR_RETURN(const LocalResult result, RunLocal(LargeRun(options.quick)));
+    if (result.stops.empty()) return Internal("a run had no checkpoint");
+    stops.push_back(result.stops.front());
+    if (!options.quick && stops.back().bytes < 1e9) {
+      return Internal(StrCat("the checkpoint has ", stops.back().bytes, " bytes"));
+    }
+  }
+  return StopLine("checkpoint_1GB/stop", stops);
+}
+
+}  // namespace
+
+Result<Lines> BenchDurability(const Options& options) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Turn> turns, MeasureTurns(options));
+  Lines lines = {LogLine("process", turns, kProcess, kProcessGoal),
+                 LogLine("machine", turns, kMachine, kMachineGoal)};
+  AddCheckpointLines(turns, &lines);
+  WEIR_ASSIGN_OR_RETURN(lines.emplace_back(), LargeStopLine(options));
+  return lines;
+}
+
+}  // namespace weir::bench
