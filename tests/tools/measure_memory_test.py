@@ -33,6 +33,11 @@ class MeasureMemory(unittest.TestCase):
         self.assertEqual(measure_memory.spreads(samples, 100, 200),
                          {"a": (3, 99, 101, 100), "b": (3, 7, 7, 7)})
 
+    def test_moments_are_the_first_values_from_there_on_or_the_last_before_the_end(self):
+        samples = [(0, {"a": 10}), (10, {"a": 11}), (40, {"a": 12}), (60, {"a": 13, "b": 7}), (90, {"a": 14}),
+                   (100, {"a": 0})]
+        self.assertEqual(measure_memory.moments(samples, 100), {"a": [11, 13, 14], "b": [7, 7, 7]})
+
     def test_flat_is_a_largest_value_within_the_bound_of_the_smallest(self):
         self.assertTrue(flat({"a": (2, 1000, 1020, 1000)}, 0.02))
         self.assertFalse(flat({"a": (2, 1000, 1000, 1000), "b": (2, 1000, 1021, 1000)}, 0.02))
@@ -56,6 +61,15 @@ class MeasureMemory(unittest.TestCase):
         table = record["tables"]["processes"]
         self.assertEqual([row[0] for row in table["rows"]], ["weir-server-0", "weir-worker-0", "weir-worker-1"])
         self.assertIn(result_records.markdown(table), run.stdout)
+        self.assertEqual([len(row) for row in record["tables"]["moments"]["rows"]], [4, 4, 4])
+
+    # Of small messages, of which there are many for the memory of rows.
+    def test_a_short_run_with_a_log_is_flat(self):
+        with tempfile.TemporaryDirectory() as out:
+            run = subprocess.run(
+                [TOOLS / "measure_memory.py", "--steps=100000", "--warm_up=0.5", "--batch=1", "--durability=PROCESS",
+                 "--out=" + out + "/run", "--bin=" + BIN], capture_output=True, text=True, timeout=250, check=False)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
 
 if __name__ == "__main__":

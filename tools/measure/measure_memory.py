@@ -2,12 +2,14 @@
 """Whether a long run keeps its memory: trains a small model for 200,000 steps on one server and two
 trainers and follows the resident memory of the three processes.
 
-  tools/measure/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--json] [--bin=DIR]
-      [--out=DIR] [--record=FILE]
+  tools/measure/measure_memory.py [--steps=200000] [--warm_up=0.1] [--bound=0.02] [--durability=PROCESS]
+      [--batch=16] [--json] [--bin=DIR] [--out=DIR] [--record=FILE]
 
 Needs a Release build; about a minute on two idle cores. Ends with 1 when a process was not flat: its
 largest value after the warm-up is more than the bound above its smallest. --json: the last line is
 for weir-bench instead, in MB, which judges by itself. --record writes the table to a record of docs/results.
+--durability: the server has a log. A step is two messages to the server, a push and a pull of rows, and two back;
+with --batch=1 they are small.
 
 The warm-up, the first tenth of the steps, is when memory grows for honest reasons: tables get their
 rows (1,000 at most, and the rarest has come some ten times by then), residuals and versions are
@@ -32,10 +34,13 @@ CONFIG = os.path.join(TOOLS, "../configs/runs/local.textproto")
 BATCH = 16
 TRAINERS = 2
 SAMPLE_S = 0.2
+MESSAGES_A_STEP = 4
+MOMENTS = (0.1, 0.5, 1)
 OVERRIDE = """
 data { batch_size: %d synthetic { rows: %d test_rows: 1000 rows_per_table: 1000 } }
 compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }
-run { report_interval_ms: 200 }"""
+cluster { durability: %s }
+run { report_interval_ms: %d }"""
 
 
 def read(path):
@@ -82,9 +87,12 @@ def steps_so_far(out):
 
 def follow(flags):
     """Runs it. [(steps, {process: resident bytes})]"""
+    # Metrics are read again and again: not too many lines of them.
+    override = OVERRIDE % (flags.batch, flags.batch * flags.steps, flags.durability, max(200, flags.steps // 2000))
     command = [os.path.join(flags.bin, "weir-local"), "--config=" + CONFIG, "--servers=1",
-               "--trainers=%d" % TRAINERS, "--out=" + flags.out,
-               "--override=" + OVERRIDE % (BATCH, BATCH * flags.steps)]
+               "--trainers=%d" % TRAINERS, "--out=" + flags.out, "--override=" + override]
+    if flags.durability != "NONE":
+        command.append("--data_dir=" + os.path.join(flags.out, "data"))
     samples = []
     # A pipe would be full some time, and nobody reads it meanwhile.
     with tempfile.TemporaryFile("w+", errors="replace") as said:
@@ -109,6 +117,22 @@ def spreads(samples, first_step, end_step):
     return {name: (len(v), min(v), max(v), v[-1]) for name, v in sorted(values.items())}
 
 
+def moments(samples, steps):
+    """{process: resident bytes once these shares of the steps were done, or when it was seen last}."""
+    seen = {}
+    for done, processes in samples:
+        for name, value in processes.items():
+            seen.setdefault(name, []).extend([(done, value)] if value else [])
+    return {name: [next((value for done, value in values if done >= share * steps), values[-1][1]) for share in MOMENTS]
+            for name, values in sorted(seen.items()) if values}
+
+
+def moments_table(found):
+    return result_records.table(
+        ["process", *("at %g %%, kB" % (100 * share) for share in MOMENTS)],
+        [[name, *("%.0f" % (value / 1e3) for value in values)] for name, values in found.items()])
+
+
 def report(found, bound):
     """Prints it. Whether every process was flat."""
     print(result_records.markdown(table(found)), end="")
@@ -122,11 +146,15 @@ def table(found):
           "+%.2f %%" % (100 * (high / max(low, 1) - 1))] for name, (count, low, high, last) in found.items()])
 
 
-def write_record(flags, found):
-    result_records.write(flags.record, "Resident memory over %d steps of a small model." % flags.steps,
-                         "tools/measure/measure_memory.py --steps=%d --warm_up=%g" % (flags.steps, flags.warm_up),
-                         paired_runs.commits([flags.out]), paired_runs.machine(flags.bin),
-                         {"tables": {"processes": table(found)}})
+def write_record(flags, found, at):
+    words = ["tools/measure/measure_memory.py", "--steps=%d" % flags.steps, "--warm_up=%g" % flags.warm_up]
+    words += ["--durability=" + flags.durability] if flags.durability != "NONE" else []
+    words += ["--batch=%d" % flags.batch] if flags.batch != BATCH else []
+    what = "Resident memory over %s messages, %s steps of a small model." % (
+        "{:,}".format(MESSAGES_A_STEP * flags.steps), "{:,}".format(flags.steps))
+    result_records.write(flags.record, what, " ".join(words), paired_runs.commits([flags.out]),
+                         paired_runs.machine(flags.bin),
+                         {"tables": {"processes": table(found), "moments": moments_table(at)}})
 
 
 def as_json(found):
@@ -142,11 +170,15 @@ def parse_flags():
     parser.add_argument("--steps", type=int, default=200000)
     parser.add_argument("--warm_up", type=float, default=0.1, help="share of the steps")
     parser.add_argument("--bound", type=float, default=0.02, help="share of the memory")
+    parser.add_argument("--durability", choices=("NONE", "PROCESS", "MACHINE"), default="NONE")
+    parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--json", action="store_true", help="the last line is for weir-bench")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--out", default="build/memory")
     result_records.add_flag(parser)
     flags = parser.parse_args()
+    if flags.batch < 1:
+        parser.error("--batch: at least 1")
     if flags.steps < 1 or not 0 <= flags.warm_up < 1 or not flags.bound > 0:
         parser.error("--steps: at least 1; --warm_up: a share from 0 to below 1; --bound: above 0")
     return flags
@@ -156,13 +188,15 @@ def main():
     flags = parse_flags()
     paired_runs.check_programs(flags.bin, CONFIG)
     make_folder(flags.out)
-    found = spreads(follow(flags), flags.warm_up * flags.steps, flags.steps)
+    samples = follow(flags)
+    found = spreads(samples, flags.warm_up * flags.steps, flags.steps)
     if len(found) != 1 + TRAINERS:
         sys.exit("error: the run was too short to look at its %d processes: %s"
                  % (1 + TRAINERS, ", ".join(found) or "none seen"))
     flat = report(found, flags.bound)
+    at = moments(samples, flags.steps)
     if flags.record:
-        write_record(flags, found)
+        write_record(flags, found, at)
     if flags.json:
         print(as_json(found))
         return 0
