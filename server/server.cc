@@ -118,7 +118,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   if (!stopping_ && checkpoints_->LookAtWishes(now_ms)) stopping_ = true;
   if (coordinator_ && stopping_) coordinator_->Fail("server 0 was stopped");
   // Before that its time is not the one that it will have.
-  const bool is_itself = is_loaded_ || life_.is_first() || stopping_ || !load_failure_.ok();
+  const bool is_itself = is_loaded_ || life_.is_first() || stopping_ || !own_failure_.ok();
   if (coordinator_ && is_itself) coordinator_->Tick(now_ms);
   checkpoints_->Step(run_);
   if (control_) control_->Save(now_ms);

@@ -1,5 +1,5 @@
-// What it costs that nothing is lost: one server and one trainer of one thread on this machine, with
-// a log of either kind and with checkpoints, beside the same run without.
+// What it costs that nothing is lost: one server and one trainer of one thread on this machine,
+// with a log of either kind and with checkpoints, beside the same run without.
 //
 // A log costs a few percent, and the machine's speed changes by more from run to run. So runs stand
 // beside each other in turns, in an order that is turned round each time, and the median of the
@@ -119,8 +119,8 @@ void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
   lines->push_back(StopLine("checkpoint/stop", stops));
 }
 
-// Rows so wide, of tables so large, that the first checkpoint of some has more than a gigabyte after
-// a quarter of a minute.
+// Rows so wide, of tables so large, that the first checkpoint of some has more than a gigabyte
+// after a quarter of a minute.
 LocalRun LargeRun(bool quick) {
   if (quick) return RunOfWay(kCheckpoints, quick);
   return {.config_files = "models/dlrm_criteo.textproto",
@@ -128,8 +128,9 @@ LocalRun LargeRun(bool quick) {
           .batch_size = 1024,
           .rows = 114'688,
           .table_rows = 1'000'000,
-          .more = "model { bottom_widths: [512, 256, 64, 1024] embedding_dimension: 1024 } "
-                  "data { chunk_batches: 16 } run { checkpoint_every_samples: 98304 }"};
+          .more =
+              "model { bottom_widths: [512, 256, 64, 1024] embedding_dimension: 1024 } "
+              "data { chunk_batches: 16 } run { checkpoint_every_samples: 98304 }"};
 }
 
 Result<Line> LargeStopLine(const Options& options) {

@@ -36,7 +36,7 @@ struct StageLinkOptions {
   uint32_t trainer = 0;
   uint32_t stage = 0;
   uint32_t stage_count = 2;
-  std::string listen_address;  // where the stage before reaches this one; not of the first stage
+  std::string listen_address = {};  // where the stage before reaches it; not of the first stage
   // What the others are told; a port of 0 becomes the one that was taken. Empty: listen_address.
   std::string advertised_address = {};
 };
