@@ -17,8 +17,7 @@ namespace {
 // Empty: the parameters are the initial ones.
 Result<std::string> Checkpoint(const Beginning& beginning) {
   saved_model::CheckpointChoice choice{.path = beginning.resume};
-  choice.may_be_none = saved_model::WithoutSlashes(beginning.resume) ==
-                       saved_model::WithoutSlashes(beginning.checkpoints);
+  choice.may_be_none = saved_model::IsSameFolder(beginning.resume, beginning.checkpoints);
   if (!beginning.data.empty()) {
     WEIR_ASSIGN_OR_RETURN(choice.begun_with,
                           DataFolder::BegunWith(FileSystem::Real(), beginning.data));

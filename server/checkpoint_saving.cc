@@ -8,7 +8,7 @@
 namespace weir::server {
 namespace {
 
-// For the one before, where that was given up, to do what it has begun.
+// For the one before, which is given up by now, to do what it has begun.
 constexpr int64_t kGiveUpMs = 100;
 
 }  // namespace

@@ -45,7 +45,7 @@ class CheckpointSaving {
   std::optional<v1::PartReport> part() const;
   // Server 0, with every part.
   void Conclude(v1::SavedModelManifest manifest, saved_model::RunParts run);
-  bool is_concluded() const { return saving_ && saving_->is_concluded(); }
+  bool is_concluded() const { return open_failure_.ok() && saving_ && saving_->is_concluded(); }
   Status failure() const { return saving_ ? saving_->failure() : OkStatus(); }
   bool holds_cut() const { return saving_ && saving_->holds_cut(); }
   // Another wants one of the shard.

@@ -81,6 +81,12 @@ void Dispatcher::OnDepartures(const std::vector<v1::Departure>& departures) {
 }
 
 void Dispatcher::Tick(int64_t now_ms) {
+  const auto waits = pulled_ ? pulled_->TakeKeptWaiting(now_ms) : std::nullopt;
+  if (const Worker* worker = waits ? workers_.FindByPeer(*waits) : nullptr) {
+    v1::Header header;
+    header.mutable_round_notice()->set_connection(worker->session.connection());
+    mail_->Send(*waits, header);
+  }
   for (AddressedNotice& notice : rounds_.TakeNotices(now_ms)) {
     v1::Header header;
     *header.mutable_round_notice() = std::move(notice.notice);

@@ -6,6 +6,11 @@
 #include "server/replies.h"
 
 namespace weir::server {
+namespace {
+
+constexpr int64_t kTellMs = 1000;
+
+}  // namespace
 
 void PulledModel::Pull(const transport::PeerId& peer, const v1::ModelPull& pull) {
   wanted_ = Place{pull.place().strand(), pull.place().row()};
@@ -53,6 +58,12 @@ std::optional<PulledModel::Reply> PulledModel::Take(
     YieldCut();
   }
   return Reply{peer_, SectionReplyOf(std::move(reply), std::move(section->frames))};
+}
+
+std::optional<transport::PeerId> PulledModel::TakeKeptWaiting(int64_t now_ms) {
+  if (!wanted_ || cut_ != nullptr || now_ms - told_ms_ < kTellMs) return std::nullopt;
+  told_ms_ = now_ms;
+  return peer_;
 }
 
 void PulledModel::YieldCut() {

@@ -41,6 +41,8 @@ class PulledModel {
   // Another wants a cut of the shard.
   void YieldCut();
   bool holds_cut() const { return cut_ != nullptr; }
+  // Who waits until the shard may be cut: once a second, to be told so.
+  std::optional<transport::PeerId> TakeKeptWaiting(int64_t now_ms);
 
  private:
   struct Place {
@@ -55,6 +57,7 @@ class PulledModel {
   std::optional<Place> wanted_;            // what the worker pulls
   transport::PeerId peer_;
   uint64_t request_id_ = 0;
+  int64_t told_ms_ = 0;  // when who waits was told last
 };
 
 }  // namespace weir::server

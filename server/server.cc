@@ -60,8 +60,9 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
                                           coordinator_.get(), [this] { transport_->Wake(); });
   Dispatcher::Listeners listeners;
   listeners.may_cut = [this] {
-    if (checkpoints_->holds_cut() || (saving_ && saving_->holds_cut())) return false;
+    if (saving_ && saving_->holds_cut()) return false;
     life_.YieldCut();
+    checkpoints_->YieldCut();
     return true;
   };
   listeners.checkpoint = [this](uint64_t number) {
@@ -174,8 +175,7 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
   if (stopping_) {
     if (!stop_by_ms_) stop_by_ms_ = now_ms + kStopMs;
     const bool is_done = !coordinator_ || coordinator_->over(now_ms) || now_ms > *stop_by_ms_;
-    if (is_done) return Interrupted("stopped");
-    return std::nullopt;
+    return is_done ? std::optional(Interrupted("stopped")) : std::nullopt;
   }
   if (coordinator_ && coordinator_->over(now_ms)) {
     if (!own_failure_.ok()) return own_failure_;

@@ -36,9 +36,10 @@ Status ServerCheckpoints::Begin(uint64_t run, bool goes_on) {
     coordinator_->checkpoints().Skip();
     return OkStatus();
   }
-  const Checkpoints::Beginning beginning{
-      .last_number = saved_model::LastCheckpoint(options_.checkpoints),
-      .lineage = options_.lineage == 0 ? run : options_.lineage};
+  WEIR_ASSIGN_OR_RETURN(claim_, saved_model::ClaimCheckpoints(options_.checkpoints));
+  WEIR_ASSIGN_OR_RETURN(const uint64_t last, saved_model::LastCheckpoint(options_.checkpoints));
+  const Checkpoints::Beginning beginning{.last_number = last,
+                                         .lineage = options_.lineage == 0 ? run : options_.lineage};
   coordinator_->StartCheckpoints(beginning, options_.learned);
   return OkStatus();
 }

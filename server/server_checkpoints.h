@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "common/base/file_system.h"
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "server/checkpoint_saving.h"
@@ -56,6 +58,7 @@ class ServerCheckpoints {
   const v1::Config& config_;
   const ServerOptions& options_;
   Coordinator* const coordinator_;
+  std::unique_ptr<FolderClaim> claim_;      // of server 0, on their folder
   std::optional<CheckpointSaving> saving_;  // where there are any
   std::atomic<bool> wants_one_{false}, stops_behind_{false};
   std::optional<int64_t> stops_by_ms_;

@@ -65,10 +65,12 @@ DEFINE_string(save, "", "folder to save the model in when the run is over; of on
 DEFINE_string(save_residuals, "",
               "folder for what this worker's policies have not sent when the run is over; put it "
               "into the saved model as `residuals`. Servers then wait for a worker with --save");
-DEFINE_string(checkpoints, "", "folder of the run's checkpoints; the same as the servers'");
+DEFINE_string(checkpoints, "",
+              "folder of the run's checkpoints; the same as the servers' when there are any");
 DEFINE_string(resume, "",
-              "folder of a checkpoint, or of several, to go on from; the same as the servers'. Of "
-              "several it is the one with which the servers have begun");
+              "folder of a checkpoint, or of several, to go on from; the same as the servers' when "
+              "there are any: then of several it is the one with which these have begun. That of "
+              "--checkpoints may be empty: the run begins");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -265,8 +267,7 @@ transport::Limits StageLimits(const Setup& setup, const ModelLayout& layout) {
 // What cannot be written is said first.
 Status ClaimOutputs(Parts* parts) {
   parts->resume = {.path = FLAGS_resume,
-                   .may_be_none = saved_model::WithoutSlashes(FLAGS_resume) ==
-                                  saved_model::WithoutSlashes(FLAGS_checkpoints)};
+                   .may_be_none = saved_model::IsSameFolder(FLAGS_resume, FLAGS_checkpoints)};
   if (!FLAGS_out.empty()) {
     WEIR_ASSIGN_OR_RETURN(parts->out, OutFolder::Claim(FLAGS_out));
   }
@@ -379,6 +380,7 @@ void Notice(const Setup& setup, Parts* parts) {
 // Of an embedded run; and goes on from one.
 Status KeepCheckpoints(const Setup& setup, Parts* parts) {
   EmbeddedCheckpoints::Options options{.folder = FLAGS_checkpoints};
+  options.least_bytes = static_cast<uint64_t>(parts->layout->flat_element_count()) * sizeof(float);
   *options.manifest.mutable_learned() = parts->learned;
   if (const auto* const begun_with = parts->warm_start.get()) {
     *options.manifest.mutable_rule_starts() =
@@ -389,22 +391,27 @@ Status KeepCheckpoints(const Setup& setup, Parts* parts) {
                             saved_model::ReadProgressFor(setup.config, *begun_with));
       WEIR_RETURN_IF_ERROR(parts->embedded->Resume(run));
       options.lineage = begun_with->manifest().checkpoint().lineage();
+      if (begun_with->manifest().checkpoint().residuals_size() > 0) {
+        LOG(WARNING) << "what trainers of the run before had not sent is lost: embedded training "
+                        "sends nothing";
+      }
     }
   }
-  if (!FLAGS_checkpoints.empty()) parts->embedded->KeepCheckpoints(std::move(options));
-  return OkStatus();
+  if (FLAGS_checkpoints.empty()) return OkStatus();
+  return parts->embedded->KeepCheckpoints(std::move(options));
 }
 
 Status MakeEmbedded(const Setup& setup, Parts* parts) {
   parts->embedded =
       std::make_unique<EmbeddedClient>(setup.config, *parts->layout, setup.device.compute);
-  const v1::DataConfig& files = parts->found.data();
-  if (!files.has_synthetic()) {
-    parts->embedded->SetFileCounts(static_cast<uint32_t>(files.train_size()),
-                                   static_cast<uint32_t>(files.test_size()));
-  }
   if (parts->warm_start) WEIR_RETURN_IF_ERROR(parts->embedded->Load(*parts->warm_start));
-  return KeepCheckpoints(setup, parts);
+  WEIR_RETURN_IF_ERROR(KeepCheckpoints(setup, parts));
+  const v1::DataConfig& files = parts->found.data();
+  const auto train = static_cast<uint32_t>(files.train_size());
+  const auto test = static_cast<uint32_t>(files.test_size());
+  if (files.has_synthetic() || parts->embedded->SetFileCounts(train, test)) return OkStatus();
+  return FailedPrecondition(StrCat("there are ", train, " files to train on and ", test,
+                                   " to test on, which are not as many as the run has begun with"));
 }
 
 // All that there is to do before others hear of this process.
@@ -530,8 +537,11 @@ bool FindsWhatTheRunBeganWith(Parts* parts) {
   if (FLAGS_resume.empty() || !begun_with) return false;
   parts->resume.begun_with = begun_with;
   const auto chosen = saved_model::ChooseCheckpoint(parts->resume);
-  const std::string before = parts->warm_start ? parts->warm_start->directory() : "";
-  if (!chosen.ok() || *chosen == before) return false;
+  if (!chosen.ok() || (*begun_with == 0) != chosen->empty()) return false;
+  if (*begun_with != 0) {
+    const auto model = saved_model::SavedModel::Open(*chosen);
+    if (!model.ok() || model.value()->manifest().id() != *begun_with) return false;
+  }
   LOG(INFO) << "the run has begun with " << (chosen->empty() ? "nothing" : *chosen)
             << ", and this process does, too";
   return true;

@@ -48,14 +48,21 @@ uint64_t HashSplits(v1::PipelineConfig pipeline) {
   return HashMessage(pipeline);
 }
 
-uint64_t HashAgreement(const v1::Config& config) {
-  const v1::DataConfig& data = config.data();
+uint64_t HashCuts(const v1::DataConfig& data) {
   const int64_t chunk_lines = int64_t{data.batch_size()} * data.chunk_batches();
-  return KeyedHash(1, chunk_lines, data.test().empty(), data.epochs(), data.shuffle(),
-                   config.cluster().max_message_bytes(), config.consistency().has_sync());
+  return KeyedHash(1, chunk_lines, data.test().empty(), data.epochs(), data.shuffle());
+}
+
+uint64_t HashAgreement(const v1::Config& config) {
+  return KeyedHash(HashCuts(config.data()), config.cluster().max_message_bytes(),
+                   config.consistency().has_sync());
 }
 
 }  // namespace
+
+uint64_t HashPlaces(const v1::DataConfig& data) {
+  return KeyedHash(HashReader(data), HashCuts(data));
+}
 
 RunHashes HashRun(const v1::Config& config) {
   return {

@@ -28,6 +28,9 @@ struct RunHashes {
   bool operator==(const RunHashes&) const = default;
 };
 
+// What a run's place in its data is of: the reader, and how leases cut the input.
+uint64_t HashPlaces(const v1::DataConfig& data);
+
 // config: resolved.
 RunHashes HashRun(const v1::Config& config);
 

@@ -120,17 +120,37 @@ std::vector<uint64_t> CheckpointsIn(const std::string& folder) {
   return numbers;
 }
 
-uint64_t LastCheckpoint(const std::string& folder) {
+Result<uint64_t> LastCheckpoint(const std::string& folder) {
+  std::error_code error;
+  const fs::directory_iterator begin(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Unavailable(
+        StrCat("cannot read the folder of checkpoints ", folder, ": ", error.message()));
+  }
   const std::vector<uint64_t> numbers = CheckpointsIn(folder);
   return numbers.empty() ? 0 : numbers.front();
 }
 
+Result<std::unique_ptr<FolderClaim>> ClaimCheckpoints(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return Unavailable(
+        StrCat("cannot make the folder of checkpoints ", folder, ": ", error.message()));
+  }
+  auto claim = FileSystem::Real().Claim(folder);
+  if (claim.status().code() != StatusCode::kFailedPrecondition) return claim;
+  return FailedPrecondition(StrCat("another run has its checkpoints in ", folder,
+                                   " and is at work; name a folder for each"));
+}
+
 Result<RunParts> ReadProgressFor(const v1::Config& config, const SavedModel& checkpoint) {
-  if (config::HashRun(config).data != config::HashRun(checkpoint.config()).data) {
+  if (config::HashPlaces(config.data()) != config::HashPlaces(checkpoint.config().data())) {
     return InvalidConfig(StrCat("--resume: ", checkpoint.directory(),
-                                " is of a run on other data, or cut otherwise (data of the "
-                                "config); name that config; or begin another run, elsewhere, or "
-                                "with --warm_start"));
+                                " is of a run on other data, or cut otherwise (the reader, "
+                                "data.batch_size * data.chunk_batches, data.epochs, data.shuffle, "
+                                "whether there is data.test); name that config; or begin another "
+                                "run, elsewhere, or with --warm_start"));
   }
   return ReadProgress(checkpoint.directory(), checkpoint.manifest().checkpoint());
 }

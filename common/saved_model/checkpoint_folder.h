@@ -14,10 +14,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/file_system.h"
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -29,9 +31,13 @@ namespace weir::saved_model {
 std::string CheckpointPath(const std::string& folder, uint64_t number);
 
 // The numbers of those in the folder, whole or not, the newest first; and of that, 0: there is
-// none.
+// none. Of a folder that cannot be read: as if there were none, or Unavailable.
 std::vector<uint64_t> CheckpointsIn(const std::string& folder);
-uint64_t LastCheckpoint(const std::string& folder);
+Result<uint64_t> LastCheckpoint(const std::string& folder);
+
+// Makes the folder, for one run at a time: FailedPrecondition where a process of another writes
+// there, as far as the storage tells.
+Result<std::unique_ptr<FolderClaim>> ClaimCheckpoints(const std::string& folder);
 
 // Parts of the run's state by their names (cluster/saved_parts.h).
 using RunParts = std::map<std::string, Bytes, std::less<>>;

@@ -39,6 +39,10 @@ std::string ModelAround(const std::string& path) {
   return "";
 }
 
+bool IsSameFolder(const std::string& one, const std::string& other) {
+  return !one.empty() && !other.empty() && Resolved(one) == Resolved(other);
+}
+
 bool LiesIn(const std::string& path, const std::string& folder) {
   const fs::path inner = Resolved(path), outer = Resolved(folder);
   return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();

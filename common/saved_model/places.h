@@ -19,6 +19,9 @@ std::string FileIn(const std::string& directory, const std::string& name);
 // Of the path itself nothing needs to be there.
 std::string ModelAround(const std::string& path);
 
+// Whether both name the same folder, which need not be there. No path: none.
+bool IsSameFolder(const std::string& one, const std::string& other);
+
 // Whether the path is the folder, or lies in it. Neither needs to be there.
 bool LiesIn(const std::string& path, const std::string& folder);
 

@@ -85,6 +85,9 @@ void CutTaker::FinishIfItMay() {
 
 bool CutTaker::AbandonWithin(int64_t patience_ms) {
   if (!is_at_work()) return true;
+  asked_.reset();
+  cut_.reset();
+  is_given_up_ = true;
   if (at_work_ && !at_work_->EndsWithin(patience_ms)) return false;
   at_work_.reset();
   GiveUp();

@@ -42,8 +42,8 @@ class CutTaker {
   bool holds_cut() const { return cut_ != nullptr; }
   // Often: goes on with what has come.
   void Step();
-  // Gives up what is at work, once the background has done what it has begun; whether it has, in so
-  // long at most.
+  // Gives up what is at work, and its cut at once, once the background has done what it has begun;
+  // whether it has, in so long at most.
   bool AbandonWithin(int64_t patience_ms);
   // Unless all has been read: another wants a cut of the shard. Gives up what is at work as soon as
   // the background has done what it has begun.

@@ -520,6 +520,10 @@ TEST_F(DispatcherTest, TheModelIsPulledWhileItIsSavedOnceTheShardMayBeCut) {
   may_cut_ = false;
   EXPECT_TRUE(Exchange(saver, pull).empty());
   EXPECT_FALSE(dispatcher_.pulled().holds_cut());
+  for (const int64_t now_ms : {1000, 1500, 2000}) dispatcher_.Tick(now_ms);
+  const auto notices = TakeReplies(saver);
+  ASSERT_EQ(notices.size(), 2u) << "one a second";
+  EXPECT_EQ(notices[0].header.round_notice().connection(), 1u) << "or it would give up";
   may_cut_ = true;
   Flush();  // asks for it
   Flush();

@@ -137,18 +137,6 @@ TEST(EmbeddedRun, TrainsEverySampleAndLearns) {
   EXPECT_GT(report->test().auc(), 0.55);
 }
 
-TEST(EmbeddedRun, GoesOnWhereItsCheckpointsCannotBeWritten) {
-  v1::Config config = TinyRun();
-  config.mutable_run()->set_checkpoint_every_samples(2000);
-  const ModelLayout layout(config, 1);
-  const auto reader = data::MakeReader(config).value();
-  EmbeddedClient client(config, layout);
-  client.KeepCheckpoints({.folder = "/dev/null/checkpoints"});
-  const auto report = Worker(config, layout, {}, reader.get(), &client).Run();
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->total().samples(), 8000u);
-}
-
 TEST(EmbeddedRun, IsReproducibleToTheBitWithOneThread) {
   const v1::Config config = TinyRun();
   const auto one = RunEmbedded(config, {}), other = RunEmbedded(config, {});

@@ -61,7 +61,7 @@ Status InspectFolder(FileSystem& files, const std::string& folder, const FolderO
   WEIR_ASSIGN_OR_RETURN(const auto names, files.List(folder));
   WEIR_ASSIGN_OR_RETURN(const DataFolderLook look, LookAtDataFolder(files, folder));
   const bool holds_model = HoldsModel(names);
-  const bool holds_checkpoints = saved_model::LastCheckpoint(folder) > 0;
+  const bool holds_checkpoints = !saved_model::CheckpointsIn(folder).empty();
   if (look.is_empty() && !holds_model && !holds_checkpoints) {
     return NotFound(
         StrCat(folder,

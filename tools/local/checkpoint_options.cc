@@ -3,6 +3,7 @@
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
 #include "common/saved_model/checkpoint_choice.h"
+#include "common/saved_model/checkpoint_folder.h"
 #include "common/saved_model/manifest.h"
 #include "common/saved_model/places.h"
 #include "common/saved_model/saved_model.h"
@@ -43,6 +44,8 @@ void FindCheckpoints(const v1::Config& config, LocalOptions* options) {
                        !options->warm_start_directory.empty() || !options->data_directory.empty();
   if (options->checkpoint_directory.empty() || is_told) return;
   const auto found = saved_model::FindCheckpoint(options->checkpoint_directory);
+  const bool has_any = !saved_model::CheckpointsIn(options->checkpoint_directory).empty();
+  if (!found.ok() && has_any) options->resume_directory = options->checkpoint_directory;  // is told
   if (found.ok() && !FactsOf(*found).is_end()) options->resume_directory = *found;
 }
 

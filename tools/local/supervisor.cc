@@ -49,7 +49,7 @@ Status Supervisor::Run(const std::vector<ChildCommand>& commands) {
   while (group_.AnyRunning()) {
     const int signal_number = WaitForSignal();
     if (signal_number == SIGUSR1) {
-      group_.Signal(ServerName(0), SIGUSR1);
+      if (!group_.Signal(ServerName(0), SIGUSR1)) group_.Signal(WorkerName(0, 0), SIGUSR1);
     } else if (signal_number != 0 && signal_number != SIGCHLD) {
       OnInterrupt(signal_number);
     }

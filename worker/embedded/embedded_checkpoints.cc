@@ -18,11 +18,14 @@ Status EmbeddedCheckpoints::Resume(const cluster::PartMap& parts) {
   return OkStatus();
 }
 
-void EmbeddedCheckpoints::Start(Options options) {
+Status EmbeddedCheckpoints::Start(Options options) {
+  WEIR_ASSIGN_OR_RETURN(claim_, saved_model::ClaimCheckpoints(options.folder));
+  WEIR_ASSIGN_OR_RETURN(const uint64_t last, saved_model::LastCheckpoint(options.folder));
   options_ = std::move(options);
   if (options_->lineage == 0) options_->lineage = RandomNonce();
   *options_->manifest.mutable_config() = config_;
-  run_.director().TakeCheckpointsAfter(saved_model::LastCheckpoint(options_->folder));
+  run_.director().TakeCheckpointsAfter(last);
+  return OkStatus();
 }
 
 void EmbeddedCheckpoints::Tick(bool wants_one, int64_t now_ms) {
@@ -44,12 +47,13 @@ void EmbeddedCheckpoints::Write(const Save& save, int64_t now_ms) {
     LOG(INFO) << "checkpoint " << number << " is in " << path << "; training stood still for "
               << Clock::Real().NowMs() - now_ms << " ms";
   }
-  last_ms_ = now_ms;
-  run_.director().SavedCheckpoint(Clock::Real().NowMs());
+  last_ms_ = Clock::Real().NowMs();
+  run_.director().SavedCheckpoint(*last_ms_);
 }
 
 Status EmbeddedCheckpoints::TryToWrite(const std::string& path, const Save& save) {
   WEIR_ASSIGN_OR_RETURN(const auto model, saved_model::Writer::Create(path));
+  WEIR_RETURN_IF_ERROR(model->CheckRoom(options_->least_bytes));
   WEIR_ASSIGN_OR_RETURN(const SavedSteps steps,
                         save([&](ByteSpan frames) { return model->Append(frames); }));
   run_.SaveChanges(&kept_);
@@ -63,9 +67,11 @@ Status EmbeddedCheckpoints::TryToWrite(const std::string& path, const Save& save
                         saved_model::WriteProgress(model->path(), kept_.parts()));
   facts.set_progress_checksum(checksum);
   WEIR_RETURN_IF_ERROR(model->Finish(std::move(manifest)));
-  return saved_model::TidyCheckpoints(
+  const Status tidied = saved_model::TidyCheckpoints(
       options_->folder,
       {.keep = static_cast<uint64_t>(config_.run().keep()), .begun_with = options_->begun_with});
+  if (!tidied.ok()) LOG(WARNING) << tidied.message();
+  return OkStatus();
 }
 
 }  // namespace weir::worker

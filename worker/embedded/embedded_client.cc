@@ -126,8 +126,7 @@ Result<SavedSteps> EmbeddedClient::Save(const std::function<Status(ByteSpan fram
 
 // All of it is written here, so nothing is left for the worker to write.
 Result<std::optional<saved_model::KeptStates>> EmbeddedClient::PutAside(uint64_t /*checkpoint*/) {
-  std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return failure_;
+  WEIR_RETURN_IF_ERROR(failure());  // and others may tell of one while it is written
   checkpoints_.Write([this](const auto& take) { return Save(take); }, Clock::Real().NowMs());
   return std::optional<saved_model::KeptStates>();
 }

@@ -34,17 +34,17 @@ class EmbeddedClient : public ParameterClient {
   EmbeddedClient(const v1::Config& config, const ModelLayout& layout,
                  const kernels::Compute& compute = kernels::CpuCompute(kernels::Precision::kF32));
 
-  // As RunDirector's, before anything else.
-  void SetFileCounts(uint32_t train, uint32_t test) {
-    CHECK(run_book_.director().SetFileCounts(train, test));
+  // As RunDirector's, before the first step.
+  bool SetFileCounts(uint32_t train, uint32_t test) {
+    return run_book_.director().SetFileCounts(train, test);
   }
 
   // Takes a saved model over, before anything else. FailedPrecondition when it is another one.
   Status Load(const saved_model::SavedModel& model);
   // The same, where the model is a checkpoint, of where its run was.
   Status Resume(const cluster::PartMap& run) { return checkpoints_.Resume(run); }
-  void KeepCheckpoints(EmbeddedCheckpoints::Options options) {
-    checkpoints_.Start(std::move(options));
+  Status KeepCheckpoints(EmbeddedCheckpoints::Options options) {
+    return checkpoints_.Start(std::move(options));
   }
 
   device::Pointer<const float> replica() const override { return dense_->replica(); }
@@ -80,6 +80,7 @@ class EmbeddedClient : public ParameterClient {
 
   mutable std::mutex mutex_;
   Status failure_;
+  // Of the thread that asks for work; under the lock, but while a checkpoint is written.
   cluster::RunBook run_book_;
   EmbeddedCheckpoints checkpoints_;
 };

@@ -162,6 +162,7 @@ void ServerLink::TakeRoundNotice(size_t server, const v1::RoundNotice& notice) {
   const int64_t now_ms = clock_.NowMs();
   peers_[server].session->OnRoundNotice(notice, now_ms);
   peers_[server].noticed_ms = now_ms;
+  if (notice.round() == 0) return;
   if (notice.round() != waiting_round_) {
     waiting_round_ = notice.round();
     round_waits_since_ms_ = now_ms;

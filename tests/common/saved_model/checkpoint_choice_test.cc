@@ -27,10 +27,10 @@ TEST_F(ChoiceOfCheckpoint, GivesTheNewestThatIsWhole) {
   Write(10, {});
   EXPECT_EQ(FindCheckpoint(folder_.path()).value(), At(10));
   EXPECT_EQ(FindCheckpoint(At(2)).value(), At(2));
-  EXPECT_EQ(LastCheckpoint(folder_.path()), 10u);
+  EXPECT_EQ(LastCheckpoint(folder_.path()).value(), 10u);
   fs::remove(FileIn(At(10), PartName(0, 1)));
   EXPECT_EQ(FindCheckpoint(folder_.path()).value(), At(2));
-  EXPECT_EQ(LastCheckpoint(folder_.path()), 10u) << "whose number nobody takes again";
+  EXPECT_EQ(LastCheckpoint(folder_.path()).value(), 10u) << "whose number nobody takes again";
 }
 
 // A process that is started again, by the same command, belongs to the run that is there.
@@ -40,6 +40,9 @@ TEST_F(ChoiceOfCheckpoint, GivesTheOneThatTheRunHasBegunWith) {
     return chosen.ok() ? *chosen : chosen.status().message();
   };
   EXPECT_EQ(choose(folder_.path(), true, std::nullopt), "");
+  EXPECT_EQ(choose(folder_.path() + "/none", true, std::nullopt), "");
+  std::ofstream(folder_.path() + "/file") << "no folder";
+  EXPECT_THAT(choose(folder_.path() + "/file", true, std::nullopt), HasSubstr("cannot read"));
   EXPECT_THAT(choose(folder_.path(), false, std::nullopt), HasSubstr("holds no checkpoint"));
   Write(1, {});
   Write(2, {});
