@@ -53,6 +53,12 @@ v1::PipelineView* ViewIn(v1::Header* header) {
                                              : nullptr;
 }
 
+v1::Speaker* SpeakerIn(v1::Header* header) {
+  if (header->has_heartbeat()) return header->mutable_heartbeat()->mutable_speaker();
+  if (header->has_work_request()) return header->mutable_work_request()->mutable_speaker();
+  return nullptr;
+}
+
 bool ChangeAnswer(Plant plant, PlantMemory* memory, v1::Answer* answer) {
   if (plant == Plant::kPromisedTooEarly) {
     answer->set_durable_sequence(answer->sequence());
@@ -88,12 +94,23 @@ bool Change(Plant plant, uint64_t who, PlantMemory* memory, v1::Header* header) 
 
 }  // namespace
 
+void CorruptSent(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message) {
+  const auto last = memory->last_incarnation.find(who);
+  if (plant != Plant::kReplacedIsTaken || last == memory->last_incarnation.end()) return;
+  auto header = session::ParseHeader(*message);
+  if (!header.ok()) return;
+  if (header->has_hello()) header->mutable_hello()->set_incarnation(last->second);
+  if (v1::Speaker* const speaker = SpeakerIn(&*header)) speaker->set_incarnation(last->second);
+  *message = session::MakeMessage(*header, session::BodyOf(*message));
+}
+
 void Corrupt(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message) {
   auto header = session::ParseHeader(*message);
   if (!header.ok()) return;
   const bool loses_values = plant == Plant::kAnswerWithoutValues && header->has_answer() &&
                             message->parts.size() > 1 && Befalls(memory);
   if (loses_values) message->parts.resize(1);
+  if (header->has_join_reply()) memory->last_incarnation[who] = header->join_reply().incarnation();
   if (!Change(plant, who, memory, &*header)) return;
   *message = session::MakeMessage(*header, session::BodyOf(*message));
 }

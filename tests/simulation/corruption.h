@@ -11,4 +11,7 @@ namespace weir::simulation {
 // A message to that worker.
 void Corrupt(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message);
 
+// A message of that worker.
+void CorruptSent(Plant plant, uint64_t who, PlantMemory* memory, transport::Message* message);
+
 }  // namespace weir::simulation

@@ -66,7 +66,11 @@ int64_t Invariants::CountOf(uint32_t server, size_t element) const {
 void Invariants::CheckPush(uint32_t server, size_t element) {
   const int64_t count = CountOf(server, element);
   const SentPush& push = scene_.pushes[element];
-  const bool is_durable = WorkerOf(push.seat).Durable(server, push.life) >= push.sequence;
+  const bool is_durable = push.worker->Durable(server, push.life) >= push.sequence;
+  if (count > 0 && push.at_ms > push.worker->ReplacedMs(server)) {
+    scene_.Violate(StrCat("server ", server, " has a push of ", Name(push.seat),
+                          " though another process was in its place"));
+  }
   if (count == 1 || (count == 0 && !is_durable)) return;
   scene_.Violate(StrCat("server ", server, " has push ", push.sequence, " of ", Name(push.seat),
                         " in its life ", push.life, " ", count, " times"));

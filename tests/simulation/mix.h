@@ -33,6 +33,7 @@ struct Mix {
   // Chances in each second of a storm, of each process.
   double server_death = 0, worker_death = 0, standstill = 0, cut = 0;
   double trainer_death = 0;              // of one with all its stages
+  double replacement = 0;                // of a stage that stands still, by another process
   int64_t longest_absence_ms = kSoonMs;  // of workers; of one at a time where that is not soon
   double crash = 0;                      // of a server, in the midst of a change of its disk
   double disk_failure = 0;               // for a while nothing can be written
@@ -74,6 +75,7 @@ inline void DrawStages(RandomStream* random, Mix* mix) {
     mix->test_chunks = 1 + random->NextBelow(3);
     mix->evaluate_every = 5 + random->NextBelow(30);
   }
+  mix->replacement = DrawChance(0.3, random);
   mix->link_damage = DrawChance(0.02, random);
   if (random->NextBelow(2) == 0) return;
   mix->longest_absence_ms = 60'000;

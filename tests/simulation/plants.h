@@ -36,6 +36,7 @@ enum class Plant {
   kGenerationKept,    // a stage that comes again finds the pipeline as if it had not gone
   kOldBatchHandedOn,  // a stage hands on what it computed before others were told to drop it
   kDroppedIsTrained,  // what was dropped counts as trained when the first stage begins it again
+  kReplacedIsTaken,   // who has been replaced in its seat is taken for who has it now
   kNeverBusy,         // later stages say that they have nothing to do, whatever they have
   kTestsUnrefreshed,  // a stage tests with the replica that it happens to have
   // Of a machine.
@@ -46,6 +47,7 @@ enum class Plant {
 struct PlantMemory {
   uint64_t met = 0;                          // messages that it might befall
   std::map<uint64_t, uint64_t> incarnation;  // the first one of each worker
+  std::map<uint64_t, uint64_t> last_incarnation;
   std::optional<uint64_t> lent_chunk;
   std::map<uint64_t, uint64_t> generation;  // the first of each stage with which batches may start
 };

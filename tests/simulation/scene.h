@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,7 +68,9 @@ class Scene {
   std::vector<HandedBack> handed_back;
   std::function<void(cluster::Seat)> look_at_evaluation;  // of a worker that begins to test
   std::map<cluster::Seat, std::string> link_addresses;    // of stages, where they are now
-  std::map<cluster::Seat, uint64_t> adopted;              // the last generation of the pipeline
+  // When a server first greeted who has replaced another in its seat.
+  std::map<std::tuple<cluster::Seat, uint32_t, uint32_t>, int64_t> greeted_ms;  // by its number
+  std::map<cluster::Seat, uint64_t> adopted;  // the last generation of the pipeline
 };
 
 }  // namespace weir::simulation

@@ -27,10 +27,14 @@ inline std::string Name(const BatchPlace& place) {
   return StrCat("row ", place.row, " of chunk ", place.chunk);
 }
 
+class SimulatedWorker;
+
 // A push adds 1 to an element of its own at every server, and to a row that its trainer has there;
 // in rounds, its part of that.
 struct SentPush {
+  const SimulatedWorker* worker = nullptr;
   cluster::Seat seat = {};
+  int64_t at_ms = 0;
   uint64_t life = 0, sequence = 0;
   BatchPlace place = {};
   uint64_t round = 0;
@@ -40,6 +44,7 @@ struct SentPush {
 
 // A later stage has its gradient of a batch, and the one before may go on.
 struct HandedBack {
+  const SimulatedWorker* worker = nullptr;
   cluster::Seat seat = {};
   uint64_t life = 0;
   BatchPlace place = {};

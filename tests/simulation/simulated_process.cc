@@ -51,6 +51,10 @@ std::unique_ptr<transport::ClientTransport> SimulatedProcess::MakeClient(
 // Once a disk has ended the run, others that have ended may be why it cannot go on.
 void SimulatedProcess::EndBecause(const std::string& words) {
   scene_.Tell(StrCat(name_, " ends: ", words));
+  if (is_replaced_) {
+    has_ended_ = true;
+    return;
+  }
   const auto says = [&](const char* text) { return words.find(text) != std::string::npos; };
   const bool is_of_disk = says("No space left on device");
   scene_.has_disk_failed = scene_.has_disk_failed || is_of_disk;

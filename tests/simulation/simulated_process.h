@@ -38,6 +38,13 @@ class SimulatedProcess {
   virtual int64_t longest_absence_ms() const { return kSoonMs; }
   // machine: what chance has left of its machine's memory; null where that goes on.
   void Die(int64_t for_ms, RandomStream* machine);
+  // In the place of another, which was taken for dead.
+  void BeginAt(int64_t time_ms) { begins_ms_ = time_ms, was_harmed_ = true; }
+  // Another is in its place; so it may end, and then is not started again.
+  void BeReplaced() { is_replaced_ = true; }
+  bool is_replaced() const { return is_replaced_; }
+  bool has_ended() const { return has_ended_; }
+  int64_t stood_until_ms() const { return stands_until_ms_; }
   // If it is away, it comes again by then.
   void ComeBackBy(int64_t time_ms) { begins_ms_ = std::min(begins_ms_, time_ms); }
   // It does nothing for so long; others do.
@@ -101,6 +108,7 @@ class SimulatedProcess {
   void SetClock();
 
   bool is_alive_ = false, has_failed_ = false, was_harmed_ = false;
+  bool is_replaced_ = false, has_ended_ = false;
   uint64_t life_ = 0;
   int64_t begins_ms_ = 0, stands_until_ms_ = 0;
   std::optional<int64_t> heals_ms_;

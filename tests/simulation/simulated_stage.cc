@@ -20,9 +20,9 @@ std::unique_ptr<transport::ClientTransport> SimulatedStage::MakeLink() {
       kLinkNames + index(), [](const auto&, const auto&) {}, scene_.mix.link_damage);
 }
 
-// Of this life: on one of two machines.
+// Of this life: on one of two machines, where nobody else is.
 std::string SimulatedStage::NewAddress() const {
-  const uint64_t machine = KeyedHash(scene_.mix.network.seed, index(), life()) % 2;
+  const uint64_t machine = 2 * number_ + KeyedHash(scene_.mix.network.seed, index(), life()) % 2;
   return StrCat("inproc://machine", machine, "/trainer", seat_.trainer, "/stage", seat_.stage);
 }
 
@@ -55,7 +55,8 @@ worker::StageParts SimulatedStage::Parts() {
           .views = &views_,
           .tell_adopted =
               [this](uint64_t generation, bool awaited_next) {
-                scene_.adopted[seat_] = generation;
+                uint64_t& known = scene_.adopted[seat_];
+                known = std::max(known, generation);
                 link_->TellAdopted(generation, awaited_next);
               },
           .tell_lost = [this](uint64_t generation) { link_->TellLost(generation); },

@@ -23,8 +23,8 @@ namespace weir::simulation {
 
 class SimulatedStage final : public SimulatedWorker {
  public:
-  SimulatedStage(Scene* scene, cluster::Seat seat)
-      : SimulatedWorker(scene, seat, cluster::Name(seat)) {}
+  SimulatedStage(Scene* scene, cluster::Seat seat, uint32_t number = 0)
+      : SimulatedWorker(scene, seat, cluster::Name(seat), number) {}
   ~SimulatedStage() override {
     EndLife();
     link_.reset();

@@ -33,7 +33,7 @@ void SimulatedWorker::Kill(RandomStream* /*machine*/) {
 }
 
 void SimulatedWorker::Step() {
-  if (has_left_ || has_failed()) return;
+  if (has_left_ || has_failed() || has_ended()) return;
   HealIfDue();
   const bool goes_on = link_->Step(0);
   if (const Status failure = link_->failure(); !goes_on || !failure.ok()) return End(failure);
@@ -50,8 +50,18 @@ void SimulatedWorker::Watch(const std::string& address, const v1::Header& header
   if (header.has_durable_notice()) sequence = header.durable_notice().durable_sequence();
   for (uint32_t i = 0; i < scene_.mix.servers; ++i) {
     uint64_t& known = durable_[i][life()];
-    if (scene_.addresses[i] == address) known = std::max(known, sequence);
+    if (scene_.addresses[i] != address) continue;
+    known = std::max(known, sequence);
+    const bool is_greeted = header.has_hello_reply() && number_ > 0 && !is_replaced();
+    if (is_greeted) scene_.greeted_ms.try_emplace({seat_, i, number_}, scene_.now_ms);
   }
+}
+
+int64_t SimulatedWorker::ReplacedMs(uint32_t server) const {
+  const auto next = scene_.greeted_ms.upper_bound({seat_, server, number_});
+  const bool is_one = next != scene_.greeted_ms.end() && std::get<0>(next->first) == seat_ &&
+                      std::get<1>(next->first) == server;
+  return is_one ? next->second : INT64_MAX;
 }
 
 void SimulatedWorker::End(const Status& failure) {
@@ -118,7 +128,9 @@ uint64_t SimulatedWorker::Push(const v1::Push& push, const worker::ReadMark& mar
   if (batch == nullptr) return sequence;
   of_stage.push_back(scene_.pushes.size());
   SentPush& sent = scene_.pushes.emplace_back(*batch);
+  sent.worker = this;
   sent.seat = seat_;
+  sent.at_ms = scene_.now_ms;
   sent.life = life();
   sent.sequence = sequence;
   sent.round = push.round();

@@ -33,6 +33,8 @@ class SimulatedWorker : public SimulatedProcess {
   // The part of the model that it is of.
   const StageSpec& part() const { return scene_.part(seat_.stage); }
   cluster::Seat seat() const { return seat_; }
+  // When the server first greeted who came in its place, or the end of time.
+  int64_t ReplacedMs(uint32_t server) const;
   const worker::ServerLink& link() const { return *link_; }
   // What the server has promised to keep, of a life.
   uint64_t Durable(uint32_t server, uint64_t life) const {
@@ -40,11 +42,12 @@ class SimulatedWorker : public SimulatedProcess {
     return found == durable_[server].end() ? 0 : found->second;
   }
   // Whether that life has been ended, with all that it had not handed on.
-  bool HasLost(uint64_t of_life) const { return of_life < life() || !is_alive(); }
+  bool HasLost(uint64_t of_life) const { return of_life < life() || !is_alive() || is_replaced(); }
 
  protected:
-  SimulatedWorker(Scene* scene, cluster::Seat seat, const std::string& name)
-      : SimulatedProcess(scene, name), seat_(seat), durable_(scene->mix.servers) {}
+  // number: of those that were in that seat before.
+  SimulatedWorker(Scene* scene, cluster::Seat seat, const std::string& name, uint32_t number = 0)
+      : SimulatedProcess(scene, name), seat_(seat), number_(number), durable_(scene->mix.servers) {}
 
   void Start() override;
   void Kill(RandomStream* machine) override;
@@ -74,6 +77,7 @@ class SimulatedWorker : public SimulatedProcess {
   uint32_t index() const { return seat_.trainer * scene_.stage_count() + seat_.stage; }
 
   const cluster::Seat seat_;
+  const uint32_t number_;
   std::unique_ptr<worker::ServerLink> link_;
   bool has_asked_ = false, is_finished_ = false;
   uint32_t known_evaluations_ = 0;  // of this life

@@ -58,6 +58,7 @@ void Simulation::Turn() {
   scene_.now_ms += duration_ms;
   for (SimulatedProcess* process : processes_) process->Advance(duration_ms);
   if (!scene_.all_have_finished && scene_.now_ms < kFaultsMs) Harm(duration_ms);
+  WakeFormer();
   LookAtEnd();
   if (scene_.now_ms > LongestMs()) scene_.Violate("the run does not end");
 }
@@ -84,7 +85,39 @@ void Simulation::Harm(int64_t duration_ms) {
   if (scene_.now_ms % kStormEveryMs > kStormMs) return;
   for (const auto& server : servers_) HarmServer(*server, duration_ms);
   for (const auto& worker : workers_) HarmProcess(*worker, scene_.mix.worker_death, duration_ms);
-  if (scene_.mix.is_in_stages()) HarmTrainers(duration_ms);
+  if (!scene_.mix.is_in_stages()) return;
+  HarmTrainers(duration_ms);
+  ReplaceStages(duration_ms);
+}
+
+// One after another: nobody else is away for long meanwhile.
+void Simulation::ReplaceStages(int64_t duration_ms) {
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    const bool may = workers_[i]->is_at_work() && scene_.now_ms >= long_absence_ends_ms_;
+    if (may && Befalls(scene_.mix.replacement, duration_ms)) Replace(i);
+  }
+}
+
+void Simulation::WakeFormer() {
+  for (const auto& former : former_) {
+    const auto has_its_place = [&](const auto& worker) { return worker->seat() == former->seat(); };
+    const bool is_asleep = former->stood_until_ms() > scene_.now_ms + kUntilReplacedMs / 2;
+    if (!is_asleep || !(*std::ranges::find_if(workers_, has_its_place))->is_at_work()) continue;
+    former->StandStill(DrawMs(5000));
+  }
+}
+
+void Simulation::Replace(size_t worker) {
+  long_absence_ends_ms_ = scene_.now_ms + 15'000;
+  SimulatedWorker& former = *workers_[worker];
+  former.BeReplaced();
+  former.StandStill(kUntilReplacedMs);
+  const auto number = static_cast<uint32_t>(former_.size() + 1);
+  auto next = std::make_unique<SimulatedStage>(&scene_, former.seat(), number);
+  next->BeginAt(scene_.now_ms + DrawMs(kSoonMs));
+  processes_.push_back(next.get());
+  stages_[worker] = next.get();
+  former_.push_back(std::exchange(workers_[worker], std::move(next)));
 }
 
 // All stages of one at once.
@@ -140,6 +173,10 @@ void Simulation::LookAtEnd() {
     return;
   }
   was_checked_ = true;
+  for (const auto& worker : former_) {
+    if (worker->has_ended() || worker->stood_until_ms() + 20'000 > scene_.now_ms) continue;
+    scene_.Violate(StrCat(Name(worker->seat()), " goes on though another is in its place"));
+  }
   Invariants(&scene_, servers_, workers_).Check();
   for (const auto& worker : workers_) worker->Leave();
 }

@@ -35,8 +35,9 @@ class Simulation {
  private:
   static constexpr int64_t kFaultsMs = 100'000;  // then there are none
   static constexpr int64_t kStormEveryMs = 20'000, kStormMs = 4'000;
+  static constexpr int64_t kUntilReplacedMs = 1'000'000'000;
   // What is lost between stages is missed late, again and again.
-  int64_t LongestMs() const { return scene_.mix.is_in_stages() ? 600'000 : 300'000; }
+  int64_t LongestMs() const { return scene_.mix.is_in_stages() ? 1'200'000 : 300'000; }
 
   void AddTrainer(uint32_t trainer);
   void Turn();
@@ -45,6 +46,10 @@ class Simulation {
   void Harm(int64_t duration_ms);
   void HarmServer(SimulatedServer& server, int64_t duration_ms);
   void HarmTrainers(int64_t duration_ms);
+  // Some stand still until others, started in their place, are there; then they wake up.
+  void ReplaceStages(int64_t duration_ms);
+  void Replace(size_t worker);
+  void WakeFormer();
   void HarmProcess(SimulatedProcess& process, double death, int64_t duration_ms);
   int64_t DrawAbsenceMs(const SimulatedProcess& process);
   bool Befalls(double chance_per_second, int64_t duration_ms);
@@ -56,7 +61,8 @@ class Simulation {
   RandomStream random_;
   std::vector<std::unique_ptr<SimulatedServer>> servers_;
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
-  std::vector<SimulatedStage*> stages_;  // of those workers
+  std::vector<std::unique_ptr<SimulatedWorker>> former_;  // that were replaced
+  std::vector<SimulatedStage*> stages_;                   // of those workers
   std::vector<SimulatedProcess*> processes_;
   bool has_finished_ = false, was_checked_ = false;
   int64_t long_absence_ends_ms_ = 0;

@@ -67,6 +67,7 @@ constexpr Planted kPlanted[] = {
     {Plant::kGenerationKept, "stages hear nothing of others that come again", 40},
     {Plant::kOldBatchHandedOn, "batches that were dropped are handed on", 40},
     {Plant::kDroppedIsTrained, "batches that were dropped count as trained", 40},
+    {Plant::kReplacedIsTaken, "who was replaced is taken for who came in its place", 200},
     {Plant::kNeverBusy, "stages say that they have pushed all that they have", 200},
     {Plant::kTestsUnrefreshed, "stages test without what others have pushed", 40},
     {Plant::kClockGoesBack, "a clock goes back", 40},

@@ -29,7 +29,7 @@ void Invariants::CheckTrip(const SentPush& first, uint32_t stage) {
     return scene_.Violate(StrCat("stage ", stage, " has not trained ", name));
   }
   const auto pushes = std::ranges::count_if(scene_.pushes, is_of_trip);
-  if (pushes == 1 || (pushes == 0 && WorkerOf(seat).HasLost(back->life))) return;
+  if (pushes == 1 || (pushes == 0 && back->worker->HasLost(back->life))) return;
   scene_.Violate(StrCat("stage ", stage, " has pushed ", pushes, " times ", name));
 }
 
@@ -51,7 +51,7 @@ void Invariants::CheckEvaluated(cluster::Seat seat) {
   const SimulatedWorker& worker = WorkerOf(seat);
   for (const size_t index : scene_.pushes_of_stage[seat.stage]) {
     const SentPush& push = scene_.pushes[index];
-    if (WorkerOf(push.seat).HasLost(push.life) || Knows(worker, push)) continue;
+    if (push.worker->HasLost(push.life) || Knows(worker, push)) continue;
     scene_.Violate(StrCat(Name(seat), " tests without what ", Name(push.seat), " has pushed of ",
                           Name(push.place)));
   }
@@ -71,15 +71,15 @@ bool Invariants::Knows(const SimulatedWorker& worker, const SentPush& push) cons
 
 // What was lost is not awaited.
 bool Invariants::HasSettled(const SentPush& first, uint32_t stage) const {
-  const SimulatedWorker& worker = WorkerOf({first.seat.trainer, stage});
+  const cluster::Seat seat{first.seat.trainer, stage};
   const auto is_of_trip = [&](const auto& done) {
-    return done.seat == worker.seat() && done.trip == first.trip;
+    return done.seat == seat && done.trip == first.trip;
   };
   const auto back = std::ranges::find_if(scene_.handed_back, is_of_trip);
-  if (back == scene_.handed_back.end() || worker.HasLost(back->life)) return true;
+  if (back == scene_.handed_back.end() || back->worker->HasLost(back->life)) return true;
   const auto push = std::ranges::find_if(scene_.pushes, is_of_trip);
   return push != scene_.pushes.end() &&
-         worker.link().MarkRead().accepted_sequence >= push->sequence;
+         push->worker->link().MarkRead().accepted_sequence >= push->sequence;
 }
 
 }  // namespace weir::simulation

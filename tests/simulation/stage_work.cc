@@ -114,7 +114,7 @@ void SimulatedStage::Forward(Thread* thread) {
   ++deeds_;
   worker::StageBatch& batch = *thread->work->batch;
   batch.mark = link_->MarkRead();
-  if (batch.is_test()) scene_.look_at_evaluation(seat_);
+  if (batch.is_test() && !is_replaced()) scene_.look_at_evaluation(seat_);
   if (is_last() && batch.is_test()) return SendScores(thread);
   if (is_last()) {
     thread->work->kind = worker::StageWork::Kind::kBackward;
@@ -134,7 +134,7 @@ void SimulatedStage::HandBack(Thread* thread) {
   if (begun == scene_.begun.end() || begun->second != PlaceOf(batch)) {
     scene_.Violate(StrCat(name_, " hands back a batch that was never begun so"));
   }
-  scene_.handed_back.push_back({seat_, life(), PlaceOf(batch), TripOf(batch)});
+  scene_.handed_back.push_back({this, seat_, life(), PlaceOf(batch), TripOf(batch)});
   handover_->HandBack(handover_->BackwardHeader(batch), {});
   thread->has_handed_back = true;
   Compute(thread);

@@ -35,6 +35,7 @@ class WatchedTransport final : public transport::ClientTransport {
   void Close(transport::ConnectionId connection) override { faulty_.Close(connection); }
   Status Send(transport::ConnectionId connection, transport::Message message) override {
     if (is_silent_) return OkStatus();
+    CorruptSent(scene_.mix.plant, who_, &scene_.planted, &message);
     return faulty_.Send(connection, std::move(message));
   }
   std::optional<transport::ConnectionMessage> Receive(int64_t timeout_ms) override {

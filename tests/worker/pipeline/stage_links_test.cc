@@ -112,7 +112,7 @@ TEST(StageLinks, CarryBatchesBothWaysInOrder) {
 
 TEST(StageLinks, CarryBatchesByStepsOfOneThread) {
   transport::LoopbackNetwork network;
-  StageLinks first({.stage = 0}, nullptr, network.MakeClient());
+  StageLinks first({.stage = 0, .listen_address = ""}, nullptr, network.MakeClient());
   StageLinks second({.stage = 1, .listen_address = kAddress}, network.MakeServer(), nullptr);
   ASSERT_TRUE(second.Listen().ok());
   std::vector<uint64_t> came_back;
