@@ -19,7 +19,8 @@ Saving::Saving(std::string directory, uint32_t server, uint32_t server_count, Ex
       server_(server),
       server_count_(server_count),
       executor_(executor),
-      taker_(executor, std::move(wake)) {}
+      wake_(std::move(wake)),
+      taker_(executor, wake_) {}
 
 Saving::~Saving() {
   if (work_) work_->Wait();
@@ -121,8 +122,11 @@ void Saving::Start(std::function<Status()> work) {
   if (work_) work_->Wait();
   work_ = executor_.Begin([this, work = std::move(work)] {
     Status status = work();
-    std::lock_guard lock(mutex_);
-    if (!status.ok()) failure_ = std::move(status);
+    {
+      std::lock_guard lock(mutex_);
+      if (!status.ok()) failure_ = std::move(status);
+    }
+    wake_();  // a run may wait for this to end
   });
 }
 

@@ -74,6 +74,7 @@ class Saving {
   const std::string directory_;
   const uint32_t server_, server_count_;
   Executor& executor_;
+  const std::function<void()> wake_;
   std::string part_path_;
   std::unique_ptr<saved_model::ModelFolder> folder_;  // of server 0
   std::atomic<bool> is_asked_{false}, has_begun_{false};

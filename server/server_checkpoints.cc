@@ -54,13 +54,24 @@ void ServerCheckpoints::Step(uint64_t run) {
   if (coordinator_ != nullptr) StepWhole(run);
 }
 
+// The folder first, for what is at hand is of the one before until then; and the next one may begin
+// where that ends.
 void ServerCheckpoints::StepWhole(uint64_t run) {
+  MakeAwaitedFolder(run);
+  if (coordinator_->checkpoints().is_at_work()) StepAtWork(run);
+  MakeAwaitedFolder(run);
+}
+
+void ServerCheckpoints::MakeAwaitedFolder(uint64_t run) {
   Checkpoints& of_run = coordinator_->checkpoints();
   if (const uint64_t number = of_run.awaits_folder(); number > 0) {
     const Status made = saving_->MakeFolder(number, run);
     made.ok() ? of_run.OnFolder() : of_run.Fail(made.message());
   }
-  if (!of_run.is_at_work()) return;
+}
+
+void ServerCheckpoints::StepAtWork(uint64_t run) {
+  Checkpoints& of_run = coordinator_->checkpoints();
   if (const auto part = saving_->part()) of_run.TakePart(0, *part);
   if (auto whole = of_run.TakeWhole()) {
     whole->manifest.set_run(run);

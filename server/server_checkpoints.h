@@ -53,6 +53,8 @@ class ServerCheckpoints {
 
  private:
   void StepWhole(uint64_t run);
+  void MakeAwaitedFolder(uint64_t run);
+  void StepAtWork(uint64_t run);
   bool HasStopCheckpoint() const;
 
   const v1::Config& config_;

@@ -90,11 +90,13 @@ std::optional<Checkpoints::Whole> Checkpoints::TakeWhole() {
 
 void Checkpoints::OnDone() { End(book_.number()); }
 
-// At the very end another may be waited for.
+// At the very end another may be waited for. The next one may have waited for this, and training
+// for the next one.
 void Checkpoints::End(uint64_t number) {
   book_.Finish();
   director_.SetCheckpointAtWork(false);
   if (number == director_.checkpoint()) director_.SavedCheckpoint(now_ms_);
+  BeginIfItMay(now_ms_);
 }
 
 void Checkpoints::Step(bool all_have_put_aside, int64_t now_ms) {

@@ -88,6 +88,19 @@ TEST_F(CheckpointsOfOneServer, TrainingGoesOnOnceAllIsPutAside) {
   EXPECT_FALSE(checkpoints_.is_at_work());
 }
 
+// Training stands still meanwhile.
+TEST_F(CheckpointsOfOneServer, TheNextBeginsAtOnceWhereItAwaitsTheOneBefore) {
+  PutAside();
+  TrainChunk();
+  run_.director().Next(kOnlyTrainer, 0);
+  checkpoints_.Step(false, 0);
+  ASSERT_EQ(run_.director().checkpoint(), 6u);
+  EXPECT_EQ(checkpoints_.awaits_folder(), 0u);
+  TakeWhole();
+  checkpoints_.OnDone();
+  EXPECT_EQ(checkpoints_.awaits_folder(), 6u);
+}
+
 TEST_F(CheckpointsOfOneServer, TheLastOneIsWaitedFor) {
   PutAside();
   TakeWhole();
