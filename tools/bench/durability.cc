@@ -111,6 +111,11 @@ void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
                     .peer_value = (1 - kCheckpointGoal) * kMinuteMs,
                     .goal = 1,
                     .better = Better::kLess});
+  const double without =
+      MedianOf(turns, [](const Turn& turn) { return turn[kNothing].samples_per_second; });
+  // Computed: a run of a minute with one of them.
+  const double ratio = std::max(0.01, 1 - cost_ms / kMinuteMs);
+  lines->push_back(RateLine("checkpoint/a_minute", ratio * without, ratio, kCheckpointGoal));
   std::vector<CheckpointStop> stops;
   for (const Turn& turn : turns) {
     const auto& more = turn[kCheckpoints].stops;
