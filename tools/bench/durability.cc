@@ -83,7 +83,7 @@ Line LogLine(const std::string& name, const std::vector<Turn>& turns, Way way, d
 Line StopLine(const std::string& name, const std::vector<CheckpointStop>& stops) {
   std::vector<double> milliseconds;
   for (const CheckpointStop& stop : stops) milliseconds.push_back(1e3 * stop.seconds);
-  return {.name = "durability/" + name,
+  return {.name = name,
           .value = Median(std::move(milliseconds)),
           .unit = "ms",
           .peer = "the goal",
@@ -121,7 +121,7 @@ void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
     const auto& more = turn[kCheckpoints].stops;
     stops.insert(stops.end(), more.begin(), more.end());
   }
-  lines->push_back(StopLine("checkpoint/stop", stops));
+  lines->push_back(StopLine("durability/checkpoint/stop", stops));
 }
 
 // Rows so wide, of tables so large, that the first checkpoint of some has more than a gigabyte
@@ -138,7 +138,17 @@ LocalRun LargeRun(bool quick) {
               "data { chunk_batches: 16 } run { checkpoint_every_samples: 98304 }"};
 }
 
-Result<Line> LargeStopLine(const Options& options) {
+}  // namespace
+
+Result<Lines> BenchDurability(const Options& options) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Turn> turns, MeasureTurns(options));
+  Lines lines = {LogLine("process", turns, kProcess, kProcessGoal),
+                 LogLine("machine", turns, kMachine, kMachineGoal)};
+  AddCheckpointLines(turns, &lines);
+  return lines;
+}
+
+Result<Lines> BenchCheckpoint(const Options& options) {
   std::vector<CheckpointStop> stops;
   for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
     WEIR_ASSIGN_OR_RETURN(const LocalResult result, RunLocal(LargeRun(options.quick)));
@@ -148,18 +158,7 @@ Result<Line> LargeStopLine(const Options& options) {
       return Internal(StrCat("the checkpoint has ", stops.back().bytes, " bytes"));
     }
   }
-  return StopLine("checkpoint_1GB/stop", stops);
-}
-
-}  // namespace
-
-Result<Lines> BenchDurability(const Options& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<Turn> turns, MeasureTurns(options));
-  Lines lines = {LogLine("process", turns, kProcess, kProcessGoal),
-                 LogLine("machine", turns, kMachine, kMachineGoal)};
-  AddCheckpointLines(turns, &lines);
-  WEIR_ASSIGN_OR_RETURN(lines.emplace_back(), LargeStopLine(options));
-  return lines;
+  return Lines{StopLine("checkpoint/1GB/stop", stops)};
 }
 
 }  // namespace weir::bench

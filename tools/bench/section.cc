@@ -35,6 +35,8 @@ constexpr Section kSections[] = {
      BenchNetwork},
     {"durability", "training with logs and with checkpoints, beside the same without",
      BenchDurability},
+    {"checkpoint", "how long training stands still for a checkpoint of more than a gigabyte",
+     BenchCheckpoint},
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
     {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
      !kOneProcessor, kOnCard},
