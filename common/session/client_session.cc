@@ -15,7 +15,7 @@ constexpr int64_t kSlowBytesPerMs = 1000;
 
 // A peer that refuses for a moment is there, as is one that takes a connection and ends it: nothing
 // is to be spared by waiting longer. By waiting so long, much is: it may end each one.
-constexpr int64_t kRefusedRetryMs = 300;
+constexpr int64_t kFirstRefusedRetryMs = 10, kRefusedRetryMs = 300;
 // Loading may take minutes, and each try is a connection: at most so long, and shorter at first.
 constexpr int64_t kLoadingRetryMs = 1000;
 
@@ -153,7 +153,7 @@ ClientActions ClientSession::OnHelloReply(const v1::HelloReply& reply, int64_t n
   }
   server_epoch_ = reply.server_epoch();
   state_ = State::kReady;
-  was_loading_ = false;
+  was_loading_ = was_refused_ = false;
   next_answer_index_ = 0;
   for (const KeptPush& kept : kept_) {
     if (kept.push.sequence() <= reply.last_sequence()) continue;
@@ -234,6 +234,8 @@ ClientActions ClientSession::OnRefusal(const v1::Refusal& refusal, int64_t now_m
     was_loading_ = refusal.has_loading();
     if (was_loading_ && loading_.HasProgressed(refusal.loading())) progress_ms_ = now_ms;
     retry_ms_ = std::min(retry_ms_, was_loading_ ? kLoadingRetryMs : kRefusedRetryMs);
+    // It is there, and what it lacks comes soon, as a rule.
+    if (!was_loading_ && !std::exchange(was_refused_, true)) retry_ms_ = kFirstRefusedRetryMs;
   }
   return actions;
 }

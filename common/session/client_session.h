@@ -193,6 +193,7 @@ class ClientSession {
   int64_t retry_ms_ = 0;      // silence allowed to the current connection attempt
   std::string refusal_;       // why the last hello was refused, if it may be said again
   bool was_loading_ = false;  // which is that the server loads
+  bool was_refused_ = false;  // since it was connected
   LoadingWatch loading_;
 };
 

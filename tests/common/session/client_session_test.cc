@@ -399,6 +399,20 @@ TEST_F(ClientSessionTest, ARefusalWithRetryWhileConnectingWaitsForTheBackOff) {
   EXPECT_THAT(session_.OnRefusal(Refusal("say hello", true), 1), IsEmpty());
 }
 
+// A short run may be over before a worker that waits longer is connected to all of its servers.
+TEST_F(ClientSessionTest, AServerThatRefusesIsAskedAgainAtOnceAndThenLessAndLessOften) {
+  session_.Start(0);
+  int64_t now_ms = 0;
+  std::vector<int64_t> waits_ms;
+  for (int64_t asked_ms = 0; waits_ms.size() < 6; ++now_ms) {
+    session_.OnRefusal(Refusal("not yet", true), now_ms);
+    if (!SentHello(session_.Tick({}, now_ms))) continue;
+    waits_ms.push_back(now_ms - asked_ms);
+    asked_ms = now_ms;
+  }
+  EXPECT_THAT(waits_ms, ElementsAre(11, 21, 41, 81, 161, 301));
+}
+
 TEST_F(ClientSessionTest, AServerThatRefusesForAMomentIsAskedAgainSoonAndQuotedInTheEnd) {
   session_.Start(0);
   int64_t now_ms = 0, last_ms = 0, longest_ms = 0;
