@@ -4,7 +4,6 @@ Usage: back_pressure_test.py BIN_DIR"""
 import json
 import os
 import signal
-import socket
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "measure"))
 import measure_memory  # noqa: E402
 from held_ports import free_ports  # noqa: E402
+from passing_proxy import PassingProxy  # noqa: E402
 from programs import ProgramTestCase  # noqa: E402
 
 RUN = "configs/runs/local.textproto"
@@ -30,35 +30,17 @@ STILL_S = 3
 MOST_BYTES = 3 * WINDOW * PUSH_BYTES
 
 
-class Proxy:
-    """Passes on what comes at its address, and back, but for the time in which it stands still."""
+class StandingProxy(PassingProxy):
+    """Passes nothing on for the time in which it stands still."""
 
     def __init__(self, target_port):
-        self.target_port = target_port
         self.may_go_on = threading.Event()
         self.may_go_on.set()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "tcp://127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(target_port)
 
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-                server = socket.create_connection(("127.0.0.1", self.target_port))
-            except OSError:
-                return
-            for ends in ((client, server), (server, client)):
-                threading.Thread(target=self.pump, args=ends, daemon=True).start()
-
-    def pump(self, source, sink):
-        try:
-            while data := source.recv(65536):
-                self.may_go_on.wait()
-                sink.sendall(data)
-        except OSError:
-            pass
-        source.close()
+    def pass_on(self, sink, data):
+        self.may_go_on.wait()
+        super().pass_on(sink, data)
 
 
 class BackPressureTest(ProgramTestCase):
@@ -66,7 +48,7 @@ class BackPressureTest(ProgramTestCase):
         """A server and two workers, of which the second may be behind a proxy."""
         port = free_ports(1)[0]
         address = "tcp://127.0.0.1:%d" % port
-        self.proxy = Proxy(port) if behind else None
+        self.proxy = StandingProxy(port) if behind else None
         if self.proxy:
             self.addCleanup(self.proxy.listener.close)
         flags = ["--config=" + RUN, "--override=" + MODEL % window]

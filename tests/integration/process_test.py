@@ -11,14 +11,12 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "measure"))
-import proxy  # noqa: E402
 from held_ports import free_addresses, free_ports  # noqa: E402
+from passing_proxy import PassingProxy  # noqa: E402
 from programs import BIN, ProgramTestCase  # noqa: E402
 
 RUN = "configs/runs/local.textproto"
@@ -26,39 +24,17 @@ FAST = "cluster { connect_timeout_ms: 1500 answer_timeout_ms: 3000 } "
 FOREVER = FAST + "data { epochs: 100000 } "
 
 
-class CountingProxy:
-    """Passes on what clients of its address send to the target, and back, and counts the bytes."""
-
+class CountingProxy(PassingProxy):
     def __init__(self, target_port):
-        self.target_port = target_port
         self.counts = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "tcp://127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(target_port)
 
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-                server = socket.create_connection(("127.0.0.1", self.target_port))
-            except OSError:
-                return
-            for ends in ((client, server), (server, client)):
-                count = [0]
-                self.counts.append(count)
-                threading.Thread(target=self.pump, args=(*ends, count), daemon=True).start()
-
-    @staticmethod
-    def pump(source, sink, count):
-        def pass_on(data):
-            count[0] += len(data)
-            sink.sendall(data)
-
-        proxy.carry(source, sink, pass_on)
-        source.close()
+    def pass_on(self, sink, data):
+        self.counts.append(len(data))
+        super().pass_on(sink, data)
 
     def total(self):
-        return sum(count[0] for count in self.counts)
+        return sum(self.counts)
 
 
 class Stranger:
