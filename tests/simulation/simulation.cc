@@ -137,7 +137,8 @@ void Simulation::HarmServer(SimulatedServer& server, int64_t duration_ms) {
   if (!server.is_at_work()) return;
   if (Befalls(scene_.mix.crash, duration_ms)) server.CrashAt(1 + random_.NextBelow(10));
   if (Befalls(scene_.mix.disk_failure, duration_ms)) {
-    server.FailDisk(1 + random_.NextBelow(10), DrawMs(5000));
+    const int64_t failed_ms = DrawMs(5000);
+    server.FailDisk(1 + random_.NextBelow(10), failed_ms);
   }
   const bool goes_back = scene_.mix.plant == Plant::kClockGoesBack;
   if (goes_back && Befalls(0.5, duration_ms)) server.Advance(-600'000);
@@ -152,7 +153,8 @@ void Simulation::HarmProcess(SimulatedProcess& process, double death, int64_t du
   if (Befalls(scene_.mix.standstill, duration_ms)) process.StandStill(DrawMs(4000));
   if (Befalls(scene_.mix.clock_jump, duration_ms)) process.Advance(DrawMs(600'000));
   if (process.is_at_work() && Befalls(scene_.mix.cut, duration_ms)) {
-    process.CutFrom(process.Peer(random_.NextBelow(process.peer_count())), DrawMs(5000));
+    const int64_t cut_ms = DrawMs(5000);  // an order of its own, whatever the compiler
+    process.CutFrom(process.Peer(random_.NextBelow(process.peer_count())), cut_ms);
   }
 }
 
