@@ -57,7 +57,7 @@ bool IsCheckpoint(const std::string& path) {
 // Of that id; empty: there is none.
 std::string CheckpointOf(const std::string& folder, uint64_t id) {
   for (const uint64_t number : CheckpointsIn(folder)) {
-    const std::string checkpoint = CheckpointPath(folder, number);
+    std::string checkpoint = CheckpointPath(folder, number);
     const auto manifest = ReadManifest(FileIn(checkpoint, kManifestFile));
     if (manifest.ok() && manifest->id() == id) return checkpoint;
   }

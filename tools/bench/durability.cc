@@ -58,6 +58,7 @@ Result<std::vector<Turn>> MeasureTurns(const Options& options) {
 
 double MedianOf(const std::vector<Turn>& turns, const std::function<double(const Turn&)>& of) {
   std::vector<double> values;
+  values.reserve(turns.size());
   for (const Turn& turn : turns) values.push_back(of(turn));
   return Median(std::move(values));
 }
@@ -82,6 +83,7 @@ Line LogLine(const std::string& name, const std::vector<Turn>& turns, Way way, d
 
 Line StopLine(const std::string& name, const std::vector<CheckpointStop>& stops) {
   std::vector<double> milliseconds;
+  milliseconds.reserve(stops.size());
   for (const CheckpointStop& stop : stops) milliseconds.push_back(1e3 * stop.seconds);
   return {.name = name,
           .value = Median(std::move(milliseconds)),
