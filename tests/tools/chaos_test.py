@@ -251,7 +251,7 @@ class Disks(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        self.disk = disks.Disk(scratch.name + "/disk", disks.build_library(scratch.name), is_small=False)
+        self.disk = disks.Disk(scratch.name + "/disk", disks.build_shim(scratch.name), is_small=False)
         os.mkdir(self.disk.data)
 
     def run_script(self, script):

@@ -33,21 +33,21 @@ def can_mount():
     return IN_NAMESPACE in os.environ
 
 
-def build_library(folder):
+def build_shim(folder):
     """What servers are started with; nothing where there is no C compiler."""
-    library = os.path.abspath(os.path.join(folder, "disturbed_disk.so"))
+    shim = os.path.abspath(os.path.join(folder, "disturbed_disk.so"))
     compiler = shutil.which("cc")
     if not compiler:
         return None
-    launching.call([compiler, "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library, SOURCE, "-ldl"])
-    return library
+    launching.call([compiler, "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-o", shim, SOURCE, "-ldl"])
+    return shim
 
 
 class Disk:
     """The folder of a server: its --data_dir is `data` in it."""
 
-    def __init__(self, folder, library, is_small):
-        self.folder, self.library, self.is_small = os.path.abspath(folder), library, is_small
+    def __init__(self, folder, shim, is_small):
+        self.folder, self.shim, self.is_small = os.path.abspath(folder), shim, is_small
         os.makedirs(self.folder)
         if is_small:
             mount("none", self.folder, "tmpfs", 0, "size=" + ROOMY)
@@ -56,9 +56,9 @@ class Disk:
             os.mkdir(os.path.join(self.folder, name))
 
     def environment(self):
-        if not self.library:
+        if not self.shim:
             return None
-        return {**os.environ, "LD_PRELOAD": self.library, "DISTURBED_DISK": self.folder}
+        return {**os.environ, "LD_PRELOAD": self.shim, "DISTURBED_DISK": self.folder}
 
     def slow(self, delay_s):
         """0: as it was."""

@@ -63,12 +63,12 @@ class Site:
         self.addresses = addresses(plan.servers)
         self.paths = [network_path.Path(i, ("127.0.0.1", int(address.rpartition(":")[2])), self.ledger.listener)
                       for i, address in enumerate(self.addresses)] if plan.has_proxies else []
-        self.disks = [disks.Disk(os.path.join(folder, "disk-%d" % i), flags.disk_library, plan.full[:1] == (i,))
+        self.disks = [disks.Disk(os.path.join(folder, "disk-%d" % i), flags.disk_shim, plan.full[:1] == (i,))
                       for i in range(plan.servers)]
 
     def fault(self, flags, result):
         """Of what was pushed."""
-        if not flags.disk_library:
+        if not flags.disk_shim:
             return ""
         fault = ledger.read(flags.bin, self.disks, self.ledger) or self.ledger.fault(bool(self.paths))
         result.pushes, result.is_witnessed = self.ledger.sum(), bool(self.paths)
