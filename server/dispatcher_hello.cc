@@ -82,28 +82,31 @@ Status Dispatcher::Check(const v1::Hello& hello, uint64_t run) const {
   return OkStatus();
 }
 
+// The reply to a process waits for its record: a later life of this server must not take pushes of
+// the one before.
 void Dispatcher::Greet(Worker& worker, const transport::PeerId& peer, const v1::Hello& hello) {
-  const bool in_stages = hello.stage_count() > 1;
-  const StageId stage = in_stages ? StageId(hello.stage()) : StageId();
+  const StageId stage = hello.stage_count() > 1 ? StageId(hello.stage()) : StageId();
   const transport::PeerId old_peer = worker.session.peer();
   const bool is_another = hello.incarnation() > worker.session.incarnation();
   auto verdict = worker.session.OnHello(peer, hello, life_->epoch(), shard_->version(stage));
   if (verdict.refusal) return mail_->Refuse(peer, *verdict.refusal, verdict.refusal_retry);
   if (!verdict.reply) return;
-  in_stages_ = in_stages;
+  in_stages_ = stage.has_value();
   worker.stage = stage;
-  if (is_another) {
-    log_.AddHello(worker.seat, hello);
-    ForgetProcess(&worker);
-  }
+  if (is_another) ForgetProcess(&worker);
+  if (is_another) log_.AddHello(worker.seat, hello);
   TakeConnection(worker, old_peer, hello);
   v1::Header header;
-  v1::HelloReply& reply = *header.mutable_hello_reply();
-  reply = *std::move(verdict.reply);
-  reply.set_shard(shard_index_);
-  reply.set_goes_on(hello.server_epoch() != 0 && hello.server_epoch() != life_->epoch());
-  mail_->Send(peer, header);
-  Answer(worker, *verdict.task);
+  *header.mutable_hello_reply() = *std::move(verdict.reply);
+  header.mutable_hello_reply()->set_shard(shard_index_);
+  const bool knew_another = hello.server_epoch() != 0 && hello.server_epoch() != life_->epoch();
+  header.mutable_hello_reply()->set_goes_on(knew_another);
+  log_.AwaitDurable(is_another ? log_.last_number() : 0, [=, this, seat = worker.seat] {
+    Worker& greeted = workers_.Of(seat);  // unless it has come again
+    if (!greeted.session.Serves(peer, header.hello_reply().connection())) return;
+    mail_->Send(peer, header);
+    Answer(greeted, *verdict.task);
+  });
 }
 
 // What was under way on the one before is on its way again, or for nobody.

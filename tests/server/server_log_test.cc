@@ -85,6 +85,16 @@ TEST_F(LoggedServer, EndsWithAMessageWhereTheDiskIsFull) {
   EXPECT_EQ(replies[0].hello_reply().last_sequence(), 2u);
 }
 
+// Its next life would take pushes of the process before that.
+TEST_F(LoggedServer, GreetsNoProcessWithoutARecordOfIt) {
+  PushSome(1);
+  files_.FailFrom(1);
+  v1::Header next = Hello(1, epoch_);
+  next.mutable_hello()->set_incarnation(2);
+  EXPECT_TRUE(Exchange(next).empty());
+  EXPECT_TRUE(outcome_.has_value());
+}
+
 TEST_F(LoggedServer, LeavesNoLogOfARunThatIsOver) {
   PushSome(1);
   ASSERT_TRUE(server_->ClearLog().ok());

@@ -62,7 +62,7 @@ constexpr Planted kPlanted[] = {
     {Plant::kEpochKept, "a server comes again as if it had not ended", 400},
     {Plant::kPushTakenTwice, "a push is taken twice", 40},
     {Plant::kDoneTooEarly, "chunks are done before their pushes are taken", 200},
-    {Plant::kAcceptedTooEarly, "rows count as done once they are pushed", 400},
+    {Plant::kAcceptedTooEarly, "rows count as done once they are pushed", 800},
     {Plant::kReadyTooEarly, "stages are said to be there that are not", 40},
     {Plant::kGenerationKept, "stages hear nothing of others that come again", 40},
     {Plant::kOldBatchHandedOn, "batches that were dropped are handed on", 40},
