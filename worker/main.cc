@@ -239,7 +239,7 @@ struct Parts {
   std::unique_ptr<StageLinks> links;         // of one stage
   std::unique_ptr<ServerClient> remote;
   CheckpointWishes wishes;
-  saved_model::CheckpointChoice resume;  // of the flags, and of what the servers say
+  std::optional<uint64_t> begun_with;  // what the run has, as the servers say once it is other here
 };
 
 // Who has not answered a hello has nothing larger to say than why it refuses.
@@ -266,8 +266,6 @@ transport::Limits StageLimits(const Setup& setup, const ModelLayout& layout) {
 
 // What cannot be written is said first.
 Status ClaimOutputs(Parts* parts) {
-  parts->resume = {.path = FLAGS_resume,
-                   .may_be_none = saved_model::IsSameFolder(FLAGS_resume, FLAGS_checkpoints)};
   if (!FLAGS_out.empty()) {
     WEIR_ASSIGN_OR_RETURN(parts->out, OutFolder::Claim(FLAGS_out));
   }
@@ -349,13 +347,19 @@ void SetStage(const Setup& setup, Parts* parts, WorkerOptions* options) {
   };
 }
 
+saved_model::CheckpointChoice ChoiceOf(const Parts& parts) {
+  return {.path = FLAGS_resume,
+          .may_be_none = saved_model::IsSameFolder(FLAGS_resume, FLAGS_checkpoints),
+          .begun_with = parts.begun_with};
+}
+
 // What the columns mean must not change when a run goes on.
 Status ReadData(const Setup& setup, Parts* parts) {
   parts->found = setup.config;
   WEIR_ASSIGN_OR_RETURN(*parts->found.mutable_data(), data::FindFiles(setup.config.data()));
   std::string begins_with = FLAGS_warm_start;
   if (!FLAGS_resume.empty()) {
-    WEIR_ASSIGN_OR_RETURN(begins_with, saved_model::ChooseCheckpoint(parts->resume));
+    WEIR_ASSIGN_OR_RETURN(begins_with, saved_model::ChooseCheckpoint(ChoiceOf(*parts)));
   }
   parts->warm_start.reset();
   if (!begins_with.empty()) {
@@ -535,8 +539,8 @@ Status PrepareUnlessInterrupted(const Setup& setup, InterruptTarget* interrupt, 
 bool FindsWhatTheRunBeganWith(Parts* parts) {
   const auto begun_with = parts->remote ? parts->remote->begun_with() : std::nullopt;
   if (FLAGS_resume.empty() || !begun_with) return false;
-  parts->resume.begun_with = begun_with;
-  const auto chosen = saved_model::ChooseCheckpoint(parts->resume);
+  parts->begun_with = begun_with;
+  const auto chosen = saved_model::ChooseCheckpoint(ChoiceOf(*parts));
   if (!chosen.ok() || (*begun_with == 0) != chosen->empty()) return false;
   if (*begun_with != 0) {
     const auto model = saved_model::SavedModel::Open(*chosen);

@@ -88,8 +88,10 @@ Result<std::string> FindCheckpoint(const std::string& path) {
 Result<std::string> ChooseCheckpoint(const CheckpointChoice& choice) {
   if (IsCheckpoint(choice.path)) return FindCheckpoint(choice.path);
   if (choice.may_be_none && choice.begun_with == 0) return std::string();
-  const std::string wanted = CheckpointOf(choice.path, choice.begun_with.value_or(0));
-  if (choice.begun_with.value_or(0) != 0 && !wanted.empty()) return FindCheckpoint(wanted);
+  if (choice.begun_with) {
+    const std::string wanted = CheckpointOf(choice.path, *choice.begun_with);
+    if (!wanted.empty()) return FindCheckpoint(wanted);
+  }
   WEIR_ASSIGN_OR_RETURN(const uint64_t last, LastCheckpoint(choice.path));
   if (choice.may_be_none && last == 0) return std::string();
   return FindCheckpoint(choice.path);

@@ -119,6 +119,18 @@ class DispatcherTest : public testing::Test {
     header.mutable_row_pull()->set_read_only(read_only);
     return header;
   }
+  static v1::Header ModelPull(uint64_t request_id) {
+    v1::Header header;
+    header.mutable_model_pull()->set_request_id(request_id);
+    return header;
+  }
+  void ExpectModelBehindTwoFlushes(transport::ConnectionId connection) {
+    Flush();
+    Flush();
+    const auto replies = TakeReplies(connection);
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_TRUE(replies[0].header.has_model_reply()) << replies[0].header.DebugString();
+  }
   static v1::Header Probe(uint64_t request_id) {
     v1::Header header;
     header.mutable_probe()->set_request_id(request_id);
@@ -496,8 +508,7 @@ TEST_F(DispatcherTest, WhatIsPulledOfTheModelIsAsOfOnePush) {
   const auto saver = Connected(0);
   const auto other = Connected(1);
   Exchange(other, Push(1), {Gradient(3)});
-  v1::Header pull;
-  pull.mutable_model_pull()->set_request_id(1);
+  v1::Header pull = ModelPull(1);
   uint64_t pushes = 1;
   do {
     const auto replies = Exchange(saver, pull);
@@ -514,8 +525,7 @@ TEST_F(DispatcherTest, WhatIsPulledOfTheModelIsAsOfOnePush) {
 // The servers save the model themselves, and a worker saves it, too.
 TEST_F(DispatcherTest, TheModelIsPulledWhileItIsSavedOnceTheShardMayBeCut) {
   const auto saver = Connected(0);
-  v1::Header pull;
-  pull.mutable_model_pull()->set_request_id(1);
+  const v1::Header pull = ModelPull(1);
   dispatcher_.EndTraining();
   may_cut_ = false;
   EXPECT_TRUE(Exchange(saver, pull).empty());
@@ -525,26 +535,16 @@ TEST_F(DispatcherTest, TheModelIsPulledWhileItIsSavedOnceTheShardMayBeCut) {
   ASSERT_EQ(notices.size(), 2u) << "one a second";
   EXPECT_EQ(notices[0].header.round_notice().connection(), 1u) << "or it would give up";
   may_cut_ = true;
-  Flush();  // asks for it
-  Flush();
-  const auto replies = TakeReplies(saver);
-  ASSERT_EQ(replies.size(), 1u);
-  EXPECT_TRUE(replies[0].header.has_model_reply()) << replies[0].header.DebugString();
+  ExpectModelBehindTwoFlushes(saver);  // the first asks for it
 }
 
 TEST_F(DispatcherTest, WhatIsPulledOfTheModelComesThoughTheCutWasTakenAway) {
   const auto saver = Connected(0);
-  v1::Header pull;
-  pull.mutable_model_pull()->set_request_id(1);
-  Send(saver, pull);
+  Send(saver, ModelPull(1));
   Receive();
   EXPECT_TRUE(dispatcher_.pulled().holds_cut());
   dispatcher_.pulled().YieldCut();
-  Flush();  // what comes is of the old one; asks anew
-  Flush();
-  const auto replies = TakeReplies(saver);
-  ASSERT_EQ(replies.size(), 1u);
-  EXPECT_TRUE(replies[0].header.has_model_reply()) << replies[0].header.DebugString();
+  ExpectModelBehindTwoFlushes(saver);  // what comes first is of the old one, and it asks anew
 }
 
 // The reply was lost with its connection.
