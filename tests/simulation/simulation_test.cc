@@ -77,9 +77,17 @@ bool IsOfStages(Plant plant) {
   return plant >= Plant::kReadyTooEarly && plant <= Plant::kTestsUnrefreshed;
 }
 
+// Elsewhere it cannot be found, and such runs are left out.
+bool MayShow(const Mix& mix) {
+  if (IsOfStages(mix.plant)) return mix.is_in_stages();
+  if (mix.plant != Plant::kAcceptedTooEarly) return true;
+  // One server is held up while another one answers.
+  return mix.servers > 1 && mix.disk_failure > 0 && !mix.in_rounds && !mix.is_in_stages();
+}
+
 uint64_t FirstFound(const Planted& planted) {
   for (uint64_t seed = 1; seed <= planted.seeds; ++seed) {
-    if (IsOfStages(planted.plant) && !DrawMix(seed, planted.plant).is_in_stages()) continue;
+    if (!MayShow(DrawMix(seed, planted.plant))) continue;
     const std::string violation = Simulation(seed, planted.plant).Run().violation;
     if (violation.empty()) continue;
     std::cout << planted.name << ": found with seed " << seed << ", " << violation << "\n";

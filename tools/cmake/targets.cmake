@@ -85,6 +85,9 @@ function(weir_fuzz_target name)
   endif()
 endfunction()
 
+# Ends what hangs; what has a deadline of its own names what it waited for.
+set(WEIR_TEST_TIMEOUT 1500)
+
 # Options: SLOW marks the binary for the label "slow" (left out of sanitizer runs).
 function(weir_test folder)
   cmake_parse_arguments(ARG "SLOW" "" "DEPENDS" ${ARGN})
@@ -100,7 +103,7 @@ function(weir_test folder)
   target_compile_options(${name}_test PRIVATE ${WEIR_TEST_OPTIONS})
   target_compile_definitions(${name}_test PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${WEIR_TEST_TIMEOUT}
     ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:halt_on_error=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp;GLOG_logtostderr=1")
   if(ARG_SLOW)
     set_tests_properties(${name} PROPERTIES LABELS slow)

@@ -79,7 +79,7 @@ class DeftDensity : public testing::TestWithParam<std::tuple<uint32_t, double>> 
 
 TEST_P(DeftDensity, IsWhatIsWanted) {
   const auto [count, density] = GetParam();
-  Crowd crowd(DeftRule(1 - density), count, {120'000, 200, 240'000, 400, 40'000, 100});
+  Crowd crowd(DeftRule(1 - density), count, {40'000, 200, 80'000, 400, 13'000, 100});
   double sent = 0;
   constexpr int kSettle = 32, kSteps = 64;
   for (int step = 0; step < kSettle; ++step) crowd.Step();

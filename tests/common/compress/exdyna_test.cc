@@ -70,7 +70,7 @@ class ExDynaDensity : public testing::TestWithParam<std::tuple<uint32_t, double>
 
 TEST_P(ExDynaDensity, IsWhatIsWanted) {
   const auto [count, density] = GetParam();
-  Crowd crowd(ExDynaRule(1 - density), count, {120'000, 200, 240'000, 400, 40'000, 100});
+  Crowd crowd(ExDynaRule(1 - density), count, {40'000, 200, 80'000, 400, 13'000, 100});
   double sent = 0;
   constexpr int kSettle = 400, kSteps = 150;
   for (int step = 0; step < kSettle; ++step) crowd.Step();
