@@ -239,6 +239,10 @@ class Network(unittest.TestCase):
 
     def test_there_may_be_none_to_cut(self):
         self.assertFalse(self.path.do(harm.Harm(0, 0, "cut")))
+        self.connect()
+        with self.path.lock:
+            self.path.connections[0].is_cut = True  # by somebody else, just now
+        self.assertFalse(self.path.do(harm.Harm(0, 0, "cut")))
 
     def test_an_end_is_passed_on(self):
         near, far = self.connect()

@@ -89,9 +89,9 @@ class Path:
             time.sleep(LOOK_S)
 
     def cut(self, dice):
-        """All connections, or one of them; whether there were any."""
+        """All connections, or one of them; whether there were any. One that was cut may be here for a while yet."""
         with self.lock:
-            there = list(self.connections)
+            there = [connection for connection in self.connections if not connection.is_cut]
         chosen = there if dice.random() < 0.5 else dice.sample(there, min(1, len(there)))
         for connection in chosen:
             connection.cut(dice.random() < 0.5)
