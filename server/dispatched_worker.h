@@ -24,6 +24,7 @@ struct DispatchedWorker {
   StageId stage;
   BegunPushes begun;
   DurableSequence durable;
+  uint64_t greeting = 0;  // the record of its process's hello, until which it hears nothing
   session::DamageBook damage;
   v1::Push last_push;      // that was taken
   uint64_t last_step = 0;  // of its stage, that it was

@@ -19,13 +19,15 @@ bool HasStage(const ModelLayout& layout, const v1::Hello& hello) {
 }
 
 // Nothing of the process before is the new one's, but the round that is over.
-void ForgetProcess(DispatchedWorker* worker) {
+void BeginProcess(const v1::Hello& hello, ServerLog* log, DispatchedWorker* worker) {
   const uint64_t round = worker->last_push.round();
   worker->last_push.Clear();
   worker->last_push.set_round(round);
   worker->failure.clear();
   worker->durable = {};
   worker->damage = {};
+  log->AddHello(worker->seat, hello);
+  worker->greeting = log->last_number();
 }
 
 }  // namespace
@@ -93,15 +95,14 @@ void Dispatcher::Greet(Worker& worker, const transport::PeerId& peer, const v1::
   if (!verdict.reply) return;
   in_stages_ = stage.has_value();
   worker.stage = stage;
-  if (is_another) ForgetProcess(&worker);
-  if (is_another) log_.AddHello(worker.seat, hello);
+  if (is_another) BeginProcess(hello, &log_, &worker);
   TakeConnection(worker, old_peer, hello);
   v1::Header header;
   *header.mutable_hello_reply() = *std::move(verdict.reply);
   header.mutable_hello_reply()->set_shard(shard_index_);
   const bool knew_another = hello.server_epoch() != 0 && hello.server_epoch() != life_->epoch();
   header.mutable_hello_reply()->set_goes_on(knew_another);
-  log_.AwaitDurable(is_another ? log_.last_number() : 0, [=, this, seat = worker.seat] {
+  log_.AwaitDurable(worker.greeting, [=, this, seat = worker.seat] {
     Worker& greeted = workers_.Of(seat);  // unless it has come again
     if (!greeted.session.Serves(peer, header.hello_reply().connection())) return;
     mail_->Send(peer, header);

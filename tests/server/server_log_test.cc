@@ -91,6 +91,8 @@ TEST_F(LoggedServer, GreetsNoProcessWithoutARecordOfIt) {
   files_.FailFrom(1);
   v1::Header next = Hello(1, epoch_);
   next.mutable_hello()->set_incarnation(2);
+  CHECK(client_->Send(connection_, MakeParts(next, {})).ok());
+  next.mutable_hello()->set_connection(2);  // it waits no longer, and asks again
   EXPECT_TRUE(Exchange(next).empty());
   EXPECT_TRUE(outcome_.has_value());
 }
