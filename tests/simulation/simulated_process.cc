@@ -29,12 +29,25 @@ void SimulatedProcess::StandStill(int64_t for_ms) {
   was_harmed_ = true;
 }
 
+void SimulatedProcess::JumpAhead(int64_t jump_ms) {
+  scene_.Tell(StrCat(name_, " has its clock jump by ", jump_ms));
+  Advance(jump_ms);
+}
+
 void SimulatedProcess::CutFrom(const std::string& address, int64_t for_ms) {
-  if (transports_.empty() || !is_alive_) return;
+  if (transports_.empty() || !is_alive_ || cuts_.contains(address)) return;
   scene_.Tell(StrCat(name_, " is cut from ", address, " for ", for_ms));
   for (WatchedTransport* transport : transports_) transport->faulty().Cut(address);
-  heals_ms_ = scene_.now_ms + for_ms;
+  cuts_.emplace(address, scene_.now_ms + for_ms);
   was_harmed_ = true;
+}
+
+void SimulatedProcess::HealIfDue() {
+  std::erase_if(cuts_, [this](const auto& cut) {
+    if (scene_.now_ms < cut.second) return false;
+    for (WatchedTransport* transport : transports_) transport->faulty().Heal(cut.first);
+    return true;
+  });
 }
 
 std::unique_ptr<transport::ClientTransport> SimulatedProcess::MakeClient(

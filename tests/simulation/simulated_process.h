@@ -5,8 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +24,7 @@ class SimulatedProcess {
   virtual ~SimulatedProcess() = default;
 
   void Advance(int64_t duration_ms) { clock_.Advance(duration_ms); }
+  void JumpAhead(int64_t jump_ms);  // of its machine's clock
   bool is_alive() const { return is_alive_; }
   // Whether it does what it is there for, so that something may befall it.
   virtual bool is_at_work() const { return is_alive_; }
@@ -76,18 +77,14 @@ class SimulatedProcess {
   // damage: the chance of each message.
   std::unique_ptr<transport::ClientTransport> MakeClient(uint64_t who, WatchedTransport::Seen seen,
                                                          double damage = 0);
-  void HealIfDue() {
-    if (!heals_ms_ || scene_.now_ms < *heals_ms_) return;
-    for (WatchedTransport* transport : transports_) transport->faulty().Heal();
-    heals_ms_.reset();
-  }
+  void HealIfDue();
   void Silence() {
     for (WatchedTransport* transport : transports_) transport->Silence();
   }
   // Before what owns them goes.
   void ForgetTransports() {
     transports_.clear();
-    heals_ms_.reset();
+    cuts_.clear();
   }
   uint64_t life() const { return life_; }
   // It ends with these words, which only a disk that failed allows.
@@ -111,7 +108,7 @@ class SimulatedProcess {
   bool is_replaced_ = false, has_ended_ = false;
   uint64_t life_ = 0;
   int64_t begins_ms_ = 0, stands_until_ms_ = 0;
-  std::optional<int64_t> heals_ms_;
+  std::map<std::string, int64_t> cuts_;  // until when, of each address
   std::vector<WatchedTransport*> transports_;
 };
 

@@ -26,6 +26,7 @@ class SimulatedServer final : public SimulatedProcess {
   }
   // From its n-th change on, counted from now, nothing can be written; for so long.
   void FailDisk(uint64_t change, int64_t for_ms) {
+    scene_.Tell(StrCat(name_, " has a disk that fails from change ", change, " on for ", for_ms));
     files_.FailFrom(change);
     disk_heals_ms_ = scene_.now_ms + for_ms;
   }

@@ -151,7 +151,7 @@ void Simulation::HarmProcess(SimulatedProcess& process, double death, int64_t du
     process.Die(DrawAbsenceMs(process), &random_);
   }
   if (Befalls(scene_.mix.standstill, duration_ms)) process.StandStill(DrawMs(4000));
-  if (Befalls(scene_.mix.clock_jump, duration_ms)) process.Advance(DrawMs(600'000));
+  if (Befalls(scene_.mix.clock_jump, duration_ms)) process.JumpAhead(DrawMs(600'000));
   if (process.is_at_work() && Befalls(scene_.mix.cut, duration_ms)) {
     const int64_t cut_ms = DrawMs(5000);  // an order of its own, whatever the compiler
     process.CutFrom(process.Peer(random_.NextBelow(process.peer_count())), cut_ms);

@@ -122,11 +122,11 @@ void FaultyClientTransport::Cut(const std::string& address) {
   cut_.insert(address);
 }
 
-void FaultyClientTransport::Heal() {
+void FaultyClientTransport::Heal(const std::string& address) {
+  if (cut_.erase(address) == 0) return;
   for (auto& [id, connection] : connections_) {
-    if (cut_.contains(connection.address)) Renew(connection);
+    if (connection.address == address) Renew(connection);
   }
-  cut_.clear();
 }
 
 void FaultyClientTransport::BreakAll() {

@@ -64,9 +64,9 @@ class FaultyClientTransport final : public ClientTransport {
   void BreakAll();
 
   // Until it is healed nothing goes through to that address or comes from it, and nobody is told;
-  // then the connections there are new ones.
+  // then the connections there are new ones. Others that are cut stay so.
   void Cut(const std::string& address);
-  void Heal();
+  void Heal(const std::string& address);
 
   // What has happened so far, BreakAll() included.
   const FaultCounts& counts() const { return counts_; }
