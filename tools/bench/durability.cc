@@ -127,17 +127,37 @@ void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
 }
 
 // Rows so wide, of tables so large, that the first checkpoint of some has more than a gigabyte
-// after a quarter of a minute.
-LocalRun LargeRun(bool quick) {
+// after half a minute. A stop waits for the push under way, so it counts how much a step pushes.
+LocalRun LargeRun(int64_t batch_size, int64_t width, int64_t rows, bool quick) {
   if (quick) return RunOfWay(kCheckpoints, quick);
   return {.config_files = "models/dlrm_criteo.textproto",
           .policy = kDurabilityDct99,
-          .batch_size = 1024,
-          .rows = 114'688,
+          .batch_size = batch_size,
+          .rows = rows + rows / 8,
           .table_rows = 1'000'000,
-          .more =
-              "model { bottom_widths: [512, 256, 64, 1024] embedding_dimension: 1024 } "
-              "data { chunk_batches: 16 } run { checkpoint_every_samples: 98304 }"};
+          .more = StrCat(
+              "model { bottom_widths: [512, 256, 64, ", width, "] embedding_dimension: ", width,
+              " } data { chunk_batches: 16 } run { checkpoint_every_samples: ", rows, " }")};
+}
+
+struct LargeStops {
+  std::vector<CheckpointStop> stops;
+  std::vector<double> step_ms;
+};
+
+Result<LargeStops> MeasureLargeStops(const LocalRun& run, const Options& options) {
+  LargeStops measured;
+  for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
+    WEIR_ASSIGN_OR_RETURN(const LocalResult result, RunLocal(run));
+    if (result.stops.empty()) return Internal("a run had no checkpoint");
+    measured.stops.push_back(result.stops.front());
+    const double steps = static_cast<double>(run.rows) / static_cast<double>(run.batch_size);
+    measured.step_ms.push_back(1e3 * result.train_seconds / steps);
+    if (!options.quick && measured.stops.back().bytes < 1e9) {
+      return Internal(StrCat("the checkpoint has ", measured.stops.back().bytes, " bytes"));
+    }
+  }
+  return measured;
 }
 
 }  // namespace
@@ -151,16 +171,14 @@ Result<Lines> BenchDurability(const Options& options) {
 }
 
 Result<Lines> BenchCheckpoint(const Options& options) {
-  std::vector<CheckpointStop> stops;
-  for (int repeat = 0; repeat < std::min(options.repeats, kMaxRunRepeats); ++repeat) {
-    WEIR_ASSIGN_OR_RETURN(const LocalResult result, RunLocal(LargeRun(options.quick)));
-    if (result.stops.empty()) return Internal("a run had no checkpoint");
-    stops.push_back(result.stops.front());
-    if (!options.quick && stops.back().bytes < 1e9) {
-      return Internal(StrCat("the checkpoint has ", stops.back().bytes, " bytes"));
-    }
-  }
-  return Lines{StopLine("checkpoint/1GB/stop", stops)};
+  const LocalRun small_steps = LargeRun(128, 384, 393'216, options.quick);
+  const LocalRun large_steps = LargeRun(1024, 1024, 98'304, options.quick);
+  WEIR_ASSIGN_OR_RETURN(const LargeStops small, MeasureLargeStops(small_steps, options));
+  WEIR_ASSIGN_OR_RETURN(const LargeStops large, MeasureLargeStops(large_steps, options));
+  Line of_large_steps = StopLine("checkpoint/1GB/stop_of_large_steps", large.stops);
+  of_large_steps.peer = "a step of that run";
+  of_large_steps.peer_value = Median(large.step_ms);
+  return Lines{StopLine("checkpoint/1GB/stop", small.stops), of_large_steps};
 }
 
 }  // namespace weir::bench
