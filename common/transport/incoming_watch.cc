@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/strings.h"
 #include "common/transport/descriptors.h"
+#include "common/transport/failed_handshake.h"
 #include "common/transport/tcp_connection.h"
 
 namespace weir::transport {
@@ -32,9 +33,10 @@ constexpr int64_t kLateMessages = 100;
 }  // namespace
 
 Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& context, void* socket,
-                                                           const Limits& limits) {
+                                                           const Limits& limits,
+                                                           std::shared_ptr<const KeyList> peers) {
   const std::string address = StrCat("inproc://watch-", socket);
-  if (zmq_socket_monitor(socket, address.c_str(), kEvents) != 0) {
+  if (zmq_socket_monitor(socket, address.c_str(), kEvents | kHandshakeEvents) != 0) {
     return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", zmq_strerror(zmq_errno())));
   }
   try {
@@ -42,7 +44,8 @@ Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& conte
     events->set(zmq::sockopt::linger, 0);
     events->set(zmq::sockopt::rcvhwm, 0);  // else who sends them would wait
     events->connect(address);
-    return std::unique_ptr<IncomingWatch>(new IncomingWatch(std::move(events), socket, limits));
+    return std::unique_ptr<IncomingWatch>(
+        new IncomingWatch(std::move(events), socket, limits, std::move(peers)));
   } catch (const zmq::error_t& error) {
     zmq_socket_monitor(socket, nullptr, 0);
     return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", error.what()));
@@ -50,10 +53,11 @@ Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& conte
 }
 
 IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket,
-                             const Limits& limits)
+                             const Limits& limits, std::shared_ptr<const KeyList> peers)
     : events_(std::move(events)),
       socket_(socket),
       limits_(limits),
+      peers_(std::move(peers)),
       told_full_ms_(Clock::Real().NowMs() - kToldAgainMs) {}
 
 IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
@@ -78,6 +82,8 @@ void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
     connection.received = ReadBytes(descriptor).value_or(0);
   }
   connection.peer = peer;
+  const char* const key = peers_ ? zmq_msg_gets(frame.handle(), "User-Id") : nullptr;
+  connection.key = key == nullptr ? Key() : Key(key);
   descriptors_[peer] = descriptor;
 }
 
@@ -133,6 +139,12 @@ void IncomingWatch::TakeEvents() {
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
+  std::string why = WhyHandshakeFailed(event, value);
+  if (!why.empty()) return void(failed_handshake_ = std::move(why));
+  const std::string failed = std::exchange(failed_handshake_, {});
+  if (!failed.empty() && connections_.contains(value)) {
+    Complain(connections_[value].address, failed);
+  }
   Forget(value);
   if (event != ZMQ_EVENT_ACCEPTED && event != ZMQ_EVENT_CONNECTED) return;
   connections_[value] = {.address = PeerAddress(value)};
@@ -150,6 +162,9 @@ void IncomingWatch::TellIfFull() {
 void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection) {
   // The number may be another's by now, of which the event has not come.
   if (connection->address.empty() || PeerAddress(descriptor) != connection->address) return;
+  if (!connection->key.empty() && peers_->NameOf(connection->key).empty()) {
+    return End(descriptor, "its key is not on the list any more", connection);
+  }
   const std::optional<int64_t> read = ReadBytes(descriptor);
   if (!read) return;
   const int64_t begun = *read - connection->received;
@@ -163,13 +178,20 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
   } else if (had_message || !connection->doubted_at) {
     connection->doubted_at = message_count_;
   } else if (is_idle || HadItsTurn(*connection)) {
-    const std::string& address = connection->address;
-    complaints_.Warn(address.substr(0, address.rfind(':')),
-                     StrCat("closing the connection of ", address, ": it has sent ", begun,
-                            " bytes of a message that does not end"));
-    EndConnection(descriptor);
-    connection->address.clear();
+    End(descriptor, StrCat("it has sent ", begun, " bytes of a message that does not end"),
+        connection);
   }
+}
+
+void IncomingWatch::End(int descriptor, const std::string& why, Connection* connection) {
+  Complain(connection->address, StrCat("its connection is closed: ", why));
+  EndConnection(descriptor);
+  connection->address.clear();
+}
+
+void IncomingWatch::Complain(const std::string& address, const std::string& what) {
+  complaints_.Warn(address.substr(0, address.rfind(':')),
+                   StrCat(address.empty() ? "one who has gone" : address, ": ", what));
 }
 
 bool IncomingWatch::HadItsTurn(const Connection& connection) const {

@@ -37,8 +37,10 @@ namespace weir::transport {
 class IncomingWatch {
  public:
   // socket: a zmq socket that neither listens nor connects yet. The limits have one for strangers.
+  // peers: whose connections are not ended; null: anybody's.
   static Result<std::unique_ptr<IncomingWatch>> Make(zmq::context_t& context, void* socket,
-                                                     const Limits& limits);
+                                                     const Limits& limits,
+                                                     std::shared_ptr<const KeyList> peers);
   ~IncomingWatch();
 
   // The name of the peer of a socket that connects, over whatever connections.
@@ -61,6 +63,7 @@ class IncomingWatch {
  private:
   struct Connection {
     std::string address;       // of the peer
+    Key key = {};              // that it has proved to have, once a message has come
     PeerId peer = {};          // once a message has come
     int64_t received = 0;      // bytes of messages
     bool has_message = false;  // since the last look
@@ -70,26 +73,31 @@ class IncomingWatch {
     bool is_welcome() const { return !peer.empty() && peer == welcomed; }
   };
 
-  IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits);
+  IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits,
+                std::shared_ptr<const KeyList> peers);
   void TakeEvents();
   void TakeEvent(uint16_t event, int value);
   void Forget(int descriptor);
   // That nobody else can connect, now and then.
   void TellIfFull();
-  // Ends the connection of who has begun too long a message.
+  // Ends the connection of who has begun too long a message, or belongs no more.
   void LookAt(int descriptor, bool is_idle, Connection* connection);
+  void End(int descriptor, const std::string& why, Connection* connection);
+  void Complain(const std::string& address, const std::string& what);
   // Since then: what it had sent whole has been received.
   bool HadItsTurn(const Connection& connection) const;
 
   const std::unique_ptr<zmq::socket_t> events_;
   void* const socket_;
   const Limits limits_;
+  const std::shared_ptr<const KeyList> peers_;
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
   std::vector<PeerId> ended_;
-  int64_t message_count_ = 0;  // of all peers
-  RareWarnings complaints_;    // by host
-  int64_t told_full_ms_;       // when the log last had that no descriptor is left
+  std::string failed_handshake_;  // why, of the connection whose end comes next
+  int64_t message_count_ = 0;     // of all peers
+  RareWarnings complaints_;       // by host
+  int64_t told_full_ms_;          // when the log last had that no descriptor is left
 };
 
 }  // namespace weir::transport

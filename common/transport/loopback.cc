@@ -64,10 +64,11 @@ class LoopbackServer final : public ServerTransport {
     CHECK(!address_.empty()) << "Bind comes first";
     std::unique_lock lock(hub_.mutex());
     return WaitFor(lock, mailbox_, timeout_ms, [this] {
-      return hub_.Take(&LoopbackConnection::to_server, &mailbox_, cursor_,
-                       [](const LoopbackConnection& connection, Message message) {
-                         return IncomingMessage{connection.peer, std::move(message)};
-                       });
+      return hub_.Take(
+          &LoopbackConnection::to_server, &mailbox_, cursor_,
+          [](const LoopbackConnection& connection, Message message) {
+            return IncomingMessage{connection.peer, std::move(message), connection.name};
+          });
     });
   }
 
@@ -101,17 +102,18 @@ class LoopbackServer final : public ServerTransport {
 
 class LoopbackClient final : public ClientTransport {
  public:
-  LoopbackClient(LoopbackHub& hub, const Limits& limits) : hub_(hub), mailbox_(limits) {}
+  LoopbackClient(LoopbackHub& hub, const Limits& limits, PeerName name)
+      : hub_(hub), name_(std::move(name)), mailbox_(limits) {}
 
   ~LoopbackClient() override {
     const std::lock_guard lock(hub_.mutex());
     hub_.RemoveClient(&mailbox_);
   }
 
-  Result<ConnectionId> Open(const std::string& address) override {
+  Result<ConnectionId> Open(const std::string& address, const PeerName& /*name*/) override {
     if (address.empty()) return InvalidConfig("bad address '': expected inproc://NAME");
     const std::lock_guard lock(hub_.mutex());
-    return hub_.AddConnection(address, &mailbox_);
+    return hub_.AddConnection(address, name_, &mailbox_);
   }
 
   void Close(ConnectionId id) override {
@@ -153,6 +155,7 @@ class LoopbackClient final : public ClientTransport {
 
  private:
   LoopbackHub& hub_;
+  const PeerName name_;
   LoopbackMailbox mailbox_;
   size_t cursor_ = 0;
 };
@@ -167,8 +170,8 @@ std::unique_ptr<ServerTransport> LoopbackNetwork::MakeServer(const Limits& limit
   return std::make_unique<LoopbackServer>(*hub_, limits);
 }
 
-std::unique_ptr<ClientTransport> LoopbackNetwork::MakeClient(const Limits& limits) {
-  return std::make_unique<LoopbackClient>(*hub_, limits);
+std::unique_ptr<ClientTransport> LoopbackNetwork::MakeClient(const Limits& limits, PeerName name) {
+  return std::make_unique<LoopbackClient>(*hub_, limits, std::move(name));
 }
 
 }  // namespace weir::transport

@@ -30,7 +30,8 @@ class LoopbackNetwork {
   std::unique_ptr<ServerTransport> MakeServer(const Limits& limits = {});
 
   // Open: InvalidConfig for an empty address.
-  std::unique_ptr<ClientTransport> MakeClient(const Limits& limits = {});
+  // name: what its messages say of who sent them, as if it had been proved.
+  std::unique_ptr<ClientTransport> MakeClient(const Limits& limits = {}, PeerName name = {});
 
  private:
   const std::unique_ptr<LoopbackHub> hub_;

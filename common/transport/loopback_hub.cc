@@ -26,10 +26,12 @@ void LoopbackHub::RemoveServer(const std::string& address) {
   ForgetDeadConnections();
 }
 
-ConnectionId LoopbackHub::AddConnection(const std::string& address, Mailbox* client) {
+ConnectionId LoopbackHub::AddConnection(const std::string& address, const PeerName& name,
+                                        Mailbox* client) {
   auto connection = std::make_unique<Connection>();
   connection->id = next_connection_++;
   connection->address = address;
+  connection->name = name;
   connection->to_client.receiver = client;
   Attach(*connection);
   connections_.push_back(std::move(connection));

@@ -45,6 +45,7 @@ struct LoopbackConnection {
   ConnectionId id = 0;
   std::string address;
   PeerId peer;
+  PeerName name;  // of the client
   LoopbackWay to_server;
   LoopbackWay to_client;
 };
@@ -64,7 +65,7 @@ class LoopbackHub {
   // What was sent to it is lost.
   void RemoveServer(const std::string& address);
 
-  ConnectionId AddConnection(const std::string& address, Mailbox* client);
+  ConnectionId AddConnection(const std::string& address, const PeerName& name, Mailbox* client);
   // What is under way to the server is lost.
   void Close(Connection& connection);
   // Closes all connections of the client. What is under way to a server still arrives.

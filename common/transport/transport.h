@@ -23,26 +23,11 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/transport/limits.h"
 #include "common/transport/message.h"
+#include "common/transport/security.h"
 
 namespace weir::transport {
-
-// Many more than any message of ours has. Each part costs its receiver some 100 bytes beside its
-// own, so the limit of bytes alone would let a message of empty parts take all memory.
-inline constexpr int64_t kMaxMessageParts = 65'536;
-
-// A message above either of the first two never reaches a receiver.
-struct Limits {
-  int64_t max_message_bytes = int64_t{1} << 30;
-  // What a peer that was not welcomed may send of one message before its connection is ended.
-  // Without, nobody is welcomed and what of messages has come is not watched: each part is bounded,
-  // and a message once it is whole.
-  std::optional<int64_t> max_stranger_bytes = {};
-  int64_t max_message_parts = kMaxMessageParts;
-  // Per connection and direction: more than a worker may have under way, row pulls above all, which
-  // come all at once when a connection was made again. Their bytes are bounded by who asks.
-  int queue_messages = 20'000;
-};
 
 // Opaque name of a connected client, unique within the server's life; a client that reconnects has
 // a new one.
@@ -51,6 +36,7 @@ using PeerId = std::string;
 struct IncomingMessage {
   PeerId peer;
   Message message;
+  PeerName name = {};  // whom its sender has proved to be; empty without security
 };
 
 class ServerTransport {
@@ -93,8 +79,11 @@ class ClientTransport {
  public:
   virtual ~ClientTransport() = default;
 
-  // Starts to connect; does not wait, and succeeds also when nobody listens yet.
-  virtual Result<ConnectionId> Open(const std::string& address) = 0;
+  // Starts to connect; does not wait, and succeeds also when nobody listens yet. With security only
+  // who proves to be `name` is spoken to there; InvalidConfig where its key is not known.
+  virtual Result<ConnectionId> Open(const std::string& address, const PeerName& name) = 0;
+  // Without security: whoever listens there.
+  Result<ConnectionId> Open(const std::string& address) { return Open(address, {}); }
 
   // Drops the connection with everything queued in it. Nothing happens when it is closed already.
   virtual void Close(ConnectionId connection) = 0;

@@ -50,7 +50,7 @@ void SetConnectionOptions(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::tcp_keepalive_cnt, 3);
 }
 
-void SetOptions(zmq::socket_t& socket, ZmqSocket::Kind kind, const Limits& limits) {
+void SetOptions(zmq::socket_t& socket, const Limits& limits) {
   SetConnectionOptions(socket);
   socket.set(zmq::sockopt::linger, kLingerMs);
   socket.set(zmq::sockopt::sndhwm, limits.queue_messages);
@@ -58,8 +58,22 @@ void SetOptions(zmq::socket_t& socket, ZmqSocket::Kind kind, const Limits& limit
   socket.set(zmq::sockopt::maxmsgsize, limits.max_message_bytes);
   // Off: messages queue while nobody listens, as the contract has it.
   socket.set(zmq::sockopt::immediate, false);
-  // An unknown or full peer is an error instead of a silent loss.
-  if (kind == ZmqSocket::Kind::kRouter) socket.set(zmq::sockopt::router_mandatory, true);
+}
+
+// Who does not prove itself within that time is not connected.
+constexpr int kHandshakeMs = 10'000;
+
+void Secure(zmq::socket_t& socket, const KeyPair& own) {
+  socket.set(zmq::sockopt::curve_publickey, own.public_key);
+  socket.set(zmq::sockopt::curve_secretkey, own.secret_key);
+  socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+}
+
+// Asks the context's ZapHandler.
+void SecureServer(zmq::socket_t& socket, const KeyPair& own) {
+  Secure(socket, own);
+  socket.set(zmq::sockopt::curve_server, true);
+  socket.set(zmq::sockopt::zap_domain, "weir");
 }
 
 // Called by ZeroMQ, in its own thread, when a shared buffer has left.
@@ -111,16 +125,40 @@ Status BindError(const std::string& address, int error) {
 
 }  // namespace
 
-Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Make(zmq::context_t& context, Kind kind,
-                                                   const Limits& limits) {
+ZmqSocket::Made ZmqSocket::Make(zmq::context_t& context, Kind kind, const Limits& limits) {
   const auto type = kind == Kind::kRouter ? zmq::socket_type::router : zmq::socket_type::dealer;
   try {
     auto socket = std::make_unique<zmq::socket_t>(context, type);
-    SetOptions(*socket, kind, limits);
+    SetOptions(*socket, limits);
     return std::unique_ptr<ZmqSocket>(new ZmqSocket(std::move(socket), kind, limits));
   } catch (const zmq::error_t& error) {
     return Unavailable(StrCat("cannot make a ZeroMQ socket: ", error.what()));
   }
+}
+
+ZmqSocket::Made ZmqSocket::MakeRouter(zmq::context_t& context, const Limits& limits,
+                                      const std::optional<Security>& security) {
+  WEIR_ASSIGN_OR_RETURN(auto router, Make(context, Kind::kRouter, limits));
+  // An unknown or full peer is an error instead of a silent loss.
+  router->socket_->set(zmq::sockopt::router_mandatory, true);
+  if (!security) return router;
+  router->peers_ = security->peers;
+  SecureServer(*router->socket_, security->own);
+  return router;
+}
+
+ZmqSocket::Made ZmqSocket::MakeDealer(zmq::context_t& context, const Limits& limits,
+                                      const std::optional<Security>& security,
+                                      const PeerName& server) {
+  WEIR_ASSIGN_OR_RETURN(auto dealer, Make(context, Kind::kDealer, limits));
+  if (!security) return dealer;
+  const std::optional<Key> key = security->peers->KeyOf(server);
+  if (!key) {
+    return InvalidConfig(StrCat("the list of keys has none of ", server.empty() ? "it" : server));
+  }
+  Secure(*dealer->socket_, security->own);
+  dealer->socket_->set(zmq::sockopt::curve_serverkey, *key);
+  return dealer;
 }
 
 ZmqSocket::ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits)
@@ -207,13 +245,21 @@ std::optional<IncomingMessage> ZmqSocket::TryReceive() {
       incoming.peer = frame.to_string();
       CHECK(frame.more() && TryReceiveFrame(frame)) << "ZeroMQ delivers whole messages";
     }
-    if (ReceiveParts(incoming.peer, frame, incoming.message)) return incoming;
+    const bool is_known = FindName(frame, incoming);
+    if (ReceiveParts(incoming.peer, frame, incoming.message) && is_known) return incoming;
   }
   return std::nullopt;
 }
 
+bool ZmqSocket::FindName(zmq::message_t& frame, IncomingMessage& incoming) {
+  if (!peers_) return true;
+  const char* const key = zmq_msg_gets(frame.handle(), "User-Id");
+  incoming.name = peers_->NameOf(key == nullptr ? Key() : Key(key));
+  return !incoming.name.empty();
+}
+
 Status ZmqSocket::Watch(zmq::context_t& context) {
-  WEIR_ASSIGN_OR_RETURN(watch_, IncomingWatch::Make(context, handle(), limits_));
+  WEIR_ASSIGN_OR_RETURN(watch_, IncomingWatch::Make(context, handle(), limits_, peers_));
   return OkStatus();
 }
 

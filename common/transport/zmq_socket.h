@@ -28,11 +28,14 @@ namespace weir::transport {
 
 class ZmqSocket {
  public:
-  enum class Kind { kRouter, kDealer };
-
   // The context must outlive the socket.
-  static Result<std::unique_ptr<ZmqSocket>> Make(zmq::context_t& context, Kind kind,
-                                                 const Limits& limits);
+  using Made = Result<std::unique_ptr<ZmqSocket>>;
+  static Made MakeRouter(zmq::context_t& context, const Limits& limits,
+                         const std::optional<Security>& security);
+  // server: who is to listen where it connects; with security it has a key of the list, else
+  // InvalidConfig.
+  static Made MakeDealer(zmq::context_t& context, const Limits& limits,
+                         const std::optional<Security>& security, const PeerName& server);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;  // owns a socket
   ZmqSocket& operator=(const ZmqSocket&) = delete;
@@ -65,6 +68,9 @@ class ZmqSocket {
   int fd() const { return fd_; }
 
  private:
+  enum class Kind { kRouter, kDealer };
+
+  static Made Make(zmq::context_t& context, Kind kind, const Limits& limits);
   ZmqSocket(std::unique_ptr<zmq::socket_t> socket, Kind kind, const Limits& limits);
 
   // 0 or an errno value.
@@ -76,9 +82,12 @@ class ZmqSocket {
   // The remaining frames of a message whose first part is frame; false when it was above the
   // limits.
   bool ReceiveParts(const PeerId& router_peer, zmq::message_t& frame, Message& message);
+  // Of a message's first part: whose key its sender has; false when that is nobody's any more.
+  bool FindName(zmq::message_t& frame, IncomingMessage& incoming);
 
   const std::unique_ptr<zmq::socket_t> socket_;
   std::unique_ptr<IncomingWatch> watch_;  // goes first
+  std::shared_ptr<const KeyList> peers_;  // of a router with security
   const Kind kind_;
   const Limits limits_;
   const int fd_;

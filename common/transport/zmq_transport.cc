@@ -20,6 +20,7 @@
 #include "common/transport/descriptors.h"
 #include "common/transport/outgoing.h"
 #include "common/transport/wake_event.h"
+#include "common/transport/zap_handler.h"
 #include "common/transport/zmq_socket.h"
 
 namespace weir::transport {
@@ -86,7 +87,10 @@ std::string Printable(const PeerId& peer) {
 
 class ZmqServer final : public ServerTransport {
  public:
-  explicit ZmqServer(const Limits& limits) : limits_(limits) { CheckLimits(limits); }
+  ZmqServer(const Limits& limits, const std::optional<Security>& security)
+      : limits_(limits), security_(security) {
+    CheckLimits(limits);
+  }
 
   Result<std::string> Bind(const std::string& address) override {
     CHECK(socket_ == nullptr) << "Bind comes once";
@@ -94,10 +98,14 @@ class ZmqServer final : public ServerTransport {
     WEIR_RETURN_IF_ERROR(
         CheckDescriptors(kContextDescriptors + 2 * kSocketDescriptors + kLeastPeers, "to listen"));
     WEIR_RETURN_IF_ERROR(MakeContext(&context_));
-    WEIR_ASSIGN_OR_RETURN(auto socket,
-                          ZmqSocket::Make(*context_, ZmqSocket::Kind::kRouter, limits_));
+    std::unique_ptr<ZapHandler> entry;
+    if (security_) {
+      WEIR_ASSIGN_OR_RETURN(entry, ZapHandler::Make(*context_, security_->peers));
+    }
+    WEIR_ASSIGN_OR_RETURN(auto socket, ZmqSocket::MakeRouter(*context_, limits_, security_));
     if (limits_.max_stranger_bytes) WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
     WEIR_ASSIGN_OR_RETURN(std::string bound, socket->Bind(address));
+    entry_ = std::move(entry);
     socket_ = std::move(socket);
     poll_items_ = {PollItem(wake_.fd()), PollItem(socket_->fd())};
     return bound;
@@ -153,8 +161,10 @@ class ZmqServer final : public ServerTransport {
   }
 
   const Limits limits_;
+  const std::optional<Security> security_;
   WakeEvent wake_;
   std::optional<zmq::context_t> context_;
+  std::unique_ptr<ZapHandler> entry_;  // with security
   std::unique_ptr<ZmqSocket> socket_;  // destroyed before its context
   std::vector<pollfd> poll_items_;
   int64_t next_look_ms_ = 0;
@@ -162,17 +172,17 @@ class ZmqServer final : public ServerTransport {
 
 class ZmqClient final : public ClientTransport {
  public:
-  explicit ZmqClient(const Limits& limits) : limits_(limits), poll_items_({PollItem(wake_.fd())}) {
+  ZmqClient(const Limits& limits, const std::optional<Security>& security)
+      : limits_(limits), security_(security), poll_items_({PollItem(wake_.fd())}) {
     CheckLimits(limits);
   }
 
-  Result<ConnectionId> Open(const std::string& address) override {
+  Result<ConnectionId> Open(const std::string& address, const PeerName& name) override {
     WEIR_RETURN_IF_ERROR(wake_.status());
     WEIR_RETURN_IF_ERROR(CheckDescriptors(
         (context_ ? 0 : kContextDescriptors) + 2 * kSocketDescriptors, "to connect"));
     if (!context_) WEIR_RETURN_IF_ERROR(MakeContext(&context_));
-    WEIR_ASSIGN_OR_RETURN(auto socket,
-                          ZmqSocket::Make(*context_, ZmqSocket::Kind::kDealer, limits_));
+    WEIR_ASSIGN_OR_RETURN(auto socket, ZmqSocket::MakeDealer(*context_, limits_, security_, name));
     if (limits_.max_stranger_bytes) WEIR_RETURN_IF_ERROR(socket->Watch(*context_));
     WEIR_RETURN_IF_ERROR(socket->Connect(address));
     poll_items_.push_back(PollItem(socket->fd()));
@@ -302,6 +312,7 @@ class ZmqClient final : public ClientTransport {
   }
 
   const Limits limits_;
+  const std::optional<Security> security_;
   WakeEvent wake_;
   std::optional<zmq::context_t> context_;
   std::vector<Connection> connections_;  // destroyed before their context
@@ -315,12 +326,14 @@ class ZmqClient final : public ClientTransport {
 
 }  // namespace
 
-std::unique_ptr<ServerTransport> MakeZmqServerTransport(const Limits& limits) {
-  return std::make_unique<ZmqServer>(limits);
+std::unique_ptr<ServerTransport> MakeZmqServerTransport(const Limits& limits,
+                                                        const std::optional<Security>& security) {
+  return std::make_unique<ZmqServer>(limits, security);
 }
 
-std::unique_ptr<ClientTransport> MakeZmqClientTransport(const Limits& limits) {
-  return std::make_unique<ZmqClient>(limits);
+std::unique_ptr<ClientTransport> MakeZmqClientTransport(const Limits& limits,
+                                                        const std::optional<Security>& security) {
+  return std::make_unique<ZmqClient>(limits, security);
 }
 
 }  // namespace weir::transport

@@ -18,10 +18,15 @@
 // ended so, or that reached something which does not speak ZMTP, does not come back by itself: Send
 // then refuses, and the cure is Close and Open.
 //
+// Security: with it, all is encrypted by CurveZMQ. A server lets nobody in but who has a key of the
+// list, and ends the connections of those whose keys are taken off it; it does not speak to clients
+// without security, nor does a client with it to a server without.
+//
 // Thread rule: as transport.h says; Wake() also in a signal handler.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "common/transport/transport.h"
 
@@ -29,10 +34,12 @@ namespace weir::transport {
 
 // Bind: InvalidConfig for a malformed address or one that is not of this machine,
 // FailedPrecondition for one in use; the message names the address. A host name is resolved.
-std::unique_ptr<ServerTransport> MakeZmqServerTransport(const Limits& limits);
+std::unique_ptr<ServerTransport> MakeZmqServerTransport(
+    const Limits& limits, const std::optional<Security>& security = {});
 
 // Open: InvalidConfig for a malformed address. A host name is looked up at each attempt to connect,
 // so it may become known later.
-std::unique_ptr<ClientTransport> MakeZmqClientTransport(const Limits& limits);
+std::unique_ptr<ClientTransport> MakeZmqClientTransport(
+    const Limits& limits, const std::optional<Security>& security = {});
 
 }  // namespace weir::transport

@@ -27,8 +27,9 @@ class WatchedTransport final : public transport::ClientTransport {
         faulty_(scene->network.MakeClient(), plan),
         seen_(std::move(seen)) {}
 
-  Result<transport::ConnectionId> Open(const std::string& address) override {
-    WEIR_ASSIGN_OR_RETURN(const auto id, faulty_.Open(address));
+  Result<transport::ConnectionId> Open(const std::string& address,
+                                       const transport::PeerName& name) override {
+    WEIR_ASSIGN_OR_RETURN(const auto id, faulty_.Open(address, name));
     addresses_[id] = address;
     return id;
   }

@@ -35,10 +35,11 @@ FaultyClientTransport::FaultyClientTransport(std::unique_ptr<ClientTransport> in
 // What is held back still leaves, as the contract has it.
 FaultyClientTransport::~FaultyClientTransport() { SendDue(std::numeric_limits<int64_t>::max()); }
 
-Result<ConnectionId> FaultyClientTransport::Open(const std::string& address) {
-  WEIR_ASSIGN_OR_RETURN(const ConnectionId inner, inner_->Open(address));
+Result<ConnectionId> FaultyClientTransport::Open(const std::string& address, const PeerName& name) {
+  WEIR_ASSIGN_OR_RETURN(const ConnectionId inner, inner_->Open(address, name));
   Connection& connection = connections_[next_id_];
   connection.address = address;
+  connection.name = name;
   connection.inner = inner;
   return next_id_++;
 }
@@ -187,7 +188,7 @@ void FaultyClientTransport::Break(Entry& entry) {
 
 void FaultyClientTransport::Renew(Connection& connection) {
   inner_->Close(connection.inner);
-  connection.inner = inner_->Open(connection.address).value();
+  connection.inner = inner_->Open(connection.address, connection.name).value();
   connection.out.held.clear();
   connection.in.held.clear();
   ++counts_.breaks;

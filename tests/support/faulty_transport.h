@@ -52,7 +52,8 @@ class FaultyClientTransport final : public ClientTransport {
   FaultyClientTransport(std::unique_ptr<ClientTransport> inner, const FaultPlan& plan);
   ~FaultyClientTransport() override;
 
-  Result<ConnectionId> Open(const std::string& address) override;
+  using ClientTransport::Open;
+  Result<ConnectionId> Open(const std::string& address, const PeerName& name) override;
   void Close(ConnectionId connection) override;
   // A message that a fault swallows was accepted. Delayed messages count against a bound, too.
   Status Send(ConnectionId connection, Message message) override;
@@ -62,14 +63,12 @@ class FaultyClientTransport final : public ClientTransport {
 
   // Breaks every open connection now, and tells nobody.
   void BreakAll();
-
   // Until it is healed nothing goes through to that address or comes from it, and nobody is told;
-  // then the connections there are new ones. Others that are cut stay so.
+  // then the connections there are new ones.
   void Cut(const std::string& address);
   void Heal(const std::string& address);
 
-  // What has happened so far, BreakAll() included.
-  const FaultCounts& counts() const { return counts_; }
+  const FaultCounts& counts() const { return counts_; }  // so far, BreakAll() included
 
  private:
   enum class Fault { kNone, kBreak, kDrop, kDuplicate, kFlip };
@@ -85,6 +84,7 @@ class FaultyClientTransport final : public ClientTransport {
   };
   struct Connection {
     std::string address;
+    PeerName name;
     ConnectionId inner = 0;
     Lane out;
     Lane in;
@@ -104,8 +104,8 @@ class FaultyClientTransport final : public ClientTransport {
   void SendDue(int64_t now_ms);
   void Admit(ConnectionMessage received);
   std::optional<ConnectionMessage> TakeDue(int64_t now_ms);
-  int64_t WaitMs(int64_t now_ms,
-                 int64_t limit_ms) const;  // until one held can move; limit_ms at most
+  // Until one held can move; limit_ms at most.
+  int64_t WaitMs(int64_t now_ms, int64_t limit_ms) const;
 
   const std::unique_ptr<ClientTransport> inner_;
   const FaultPlan plan_;

@@ -22,8 +22,9 @@ class NoMemoryClient final : public transport::ClientTransport {
     client_->Wake();
   }
 
-  Result<transport::ConnectionId> Open(const std::string& address) override {
-    return client_->Open(address);
+  Result<transport::ConnectionId> Open(const std::string& address,
+                                       const transport::PeerName& name) override {
+    return client_->Open(address, name);
   }
   void Close(transport::ConnectionId connection) override { client_->Close(connection); }
   Status Send(transport::ConnectionId connection, transport::Message message) override {

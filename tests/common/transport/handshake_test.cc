@@ -1,0 +1,102 @@
+// What a server with keys hears before it knows who speaks.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "common/base/check.h"
+#include "tests/common/transport/secured_server.h"
+
+namespace weir::transport {
+namespace {
+
+// Who speaks ZMTP 3, as RFC 23 has it, as far as it wants to.
+class RawPeer {
+ public:
+  RawPeer(const std::string& address, const std::string& mechanism)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    CHECK_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0", 12);
+    greeting += mechanism;
+    greeting.resize(64);
+    Say(greeting);
+  }
+  ~RawPeer() { close(socket_); }
+  RawPeer(const RawPeer&) = delete;  // owns a socket
+  RawPeer& operator=(const RawPeer&) = delete;
+
+  void Say(const std::string& bytes) {
+    static_cast<void>(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
+  // A command of a name and what comes behind it.
+  void Command(const std::string& name, const std::string& body) {
+    std::string text(1, static_cast<char>(name.size()));
+    text += name + body;
+    Say(std::string(1, '\4') + static_cast<char>(text.size()) + text);
+  }
+  // All that it hears until its connection ends.
+  std::string HearAll() {
+    std::string all(1 << 16, 0);
+    size_t heard = 0;
+    for (;;) {
+      const ssize_t count = recv(socket_, all.data() + heard, all.size() - heard, 0);
+      if (count <= 0) return all.substr(0, heard);
+      heard += static_cast<size_t>(count);
+    }
+  }
+
+ private:
+  const int socket_;
+};
+
+struct Said {
+  const char* what;
+  const char* mechanism;
+  std::string name, body;
+};
+
+// "HELLO" of CurveZMQ (RFC 26): version 1.0, 72 bytes of padding, a short-term key, a number and a
+// box, 192 bytes behind the name in all.
+std::string HelloBody(char major, char minor, size_t bytes) {
+  std::string body(bytes, '\0');
+  body[0] = major, body[1] = minor;
+  return body;
+}
+
+const Said kMalformed[] = {
+    {"NULL", "NULL", "READY", std::string("\x0bSocket-Type\0\0\0\6", 16) + "DEALER"},
+    {"PLAIN", "PLAIN", "HELLO", std::string("\5admin\5admin", 12)},
+    {"a mechanism that nobody knows", "GSSAPI", "INITIATE", "x"},
+    {"no mechanism", "", "READY", ""},
+    {"HELLO with a box of nothing", "CURVE", "HELLO", HelloBody(1, 0, 194)},
+    {"HELLO of another version", "CURVE", "HELLO", HelloBody(2, 0, 194)},
+    {"HELLO of another minor version", "CURVE", "HELLO", HelloBody(1, 9, 194)},
+    {"HELLO that is too short", "CURVE", "HELLO", HelloBody(1, 0, 193)},
+    {"HELLO that is too long", "CURVE", "HELLO", HelloBody(1, 0, 195)},
+    {"HELLO of two bytes", "CURVE", "HELLO", HelloBody(1, 0, 2)},
+    {"INITIATE before HELLO", "CURVE", "INITIATE", std::string(240, 'x')},
+    {"a message before HELLO", "CURVE", "MESSAGE", std::string(60, 'x')},
+    {"READY as without security", "CURVE", "READY", ""},
+    {"a command without a name", "CURVE", "", ""},
+};
+
+TEST_F(SecuredServer, EndsMalformedHandshakesAndServesOthers) {
+  for (const Said& said : kMalformed) {
+    RawPeer peer(address_, said.mechanism);
+    peer.Command(said.name, said.body);
+    peer.Say("\1\0\1x");  // and a message, as if it were let in
+    peer.HearAll();       // which ends
+    EXPECT_FALSE(server_->Receive(10).has_value()) << said.what;
+    ExpectServed();
+  }
+}
+
+}  // namespace
+}  // namespace weir::transport

@@ -1,0 +1,70 @@
+// A server on loopback that only who has a key of its list may speak to, and its clients.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/transport/security.h"
+#include "common/transport/zmq_transport.h"
+#include "tests/common/transport/transport_contract.h"
+
+namespace weir::transport {
+
+inline constexpr const char* kServer = "server 0";
+inline constexpr const char* kTrainer = "trainer 3";
+// Long enough for whoever gets in.
+inline constexpr int64_t kRefusedMs = 300;
+
+inline KeyPair NewPair() { return MakeKeyPair().value(); }
+
+// Nothing is bounded by ZeroMQ alone: strangers are watched, as in every program.
+inline Limits Watched() {
+  Limits limits;
+  limits.max_stranger_bytes = 1 << 20;
+  return limits;
+}
+
+class SecuredServer : public testing::Test {
+ protected:
+  SecuredServer() : address_(server_->Bind("tcp://127.0.0.1:0").value()) {}
+
+  std::unique_ptr<ClientTransport> Client(const KeyPair& own, std::shared_ptr<KeyList> list) {
+    return MakeZmqClientTransport(Watched(), Security{own, std::move(list)});
+  }
+  // Of whoever sends a word as that client; "" where nobody gets in.
+  PeerName NameOfWordFrom(ClientTransport* client, int64_t timeout_ms) {
+    const ConnectionId connection = client->Open(address_, kServer).value();
+    CHECK(client->Send(connection, TextMessage({"word"})).ok());
+    const auto incoming = server_->Receive(timeout_ms);
+    return incoming ? incoming->name : PeerName();
+  }
+  // And one of the two ends says why.
+  void ExpectRefused(ClientTransport* client, const std::string& why) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(NameOfWordFrom(client, kRefusedMs), "");
+    client->Receive(kRefusedMs);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr(why));
+    ExpectServed();
+  }
+  // As it should be for who belongs, whatever others do.
+  void ExpectServed() {
+    const auto client = Client(trainer_, list_);
+    EXPECT_EQ(NameOfWordFrom(client.get(), kLongMs), kTrainer);
+  }
+
+  const KeyPair own_ = NewPair(), trainer_ = NewPair(), other_ = NewPair(), stranger_ = NewPair();
+  const std::shared_ptr<KeyList> list_ =
+      std::make_shared<KeyList>(KeyList::Keys{{kServer, own_.public_key},
+                                              {kTrainer, trainer_.public_key},
+                                              {"trainer 4", other_.public_key}});
+  const std::unique_ptr<ServerTransport> server_ =
+      MakeZmqServerTransport(Watched(), Security{own_, list_});
+  const std::string address_;
+};
+
+}  // namespace weir::transport
