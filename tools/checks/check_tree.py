@@ -24,6 +24,7 @@ COMMON_MAY_INCLUDE = {
     "layout": ("base", "proto"),
     "config": ("base", "proto", "layout"),
     "transport": ("base",),
+    "keys": ("base", "transport"),
     "wire": ("base",),
     "kernels": ("base", "tensor", "device"),
     "metrics": ("base", "proto"),

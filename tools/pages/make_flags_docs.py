@@ -19,7 +19,8 @@ from scripting import tool_flags  # noqa: E402
 PAGE = os.path.join(ROOT, "docs", "reference", "flags.md")
 # Each program and the folder of its main.cc, in the order of the page.
 PROGRAMS = (("weir-local", "tools/local"), ("weir-data", "tools/data"), ("weir-predict", "tools/model"),
-            ("weir-inspect", "tools/inspect"), ("weir-server", "server"), ("weir-worker", "worker"), ("weir-bench", "tools/bench"))
+            ("weir-inspect", "tools/inspect"), ("weir-keygen", "tools/keygen"), ("weir-server", "server"),
+            ("weir-worker", "worker"), ("weir-bench", "tools/bench"))
 TYPES = {"string": "text", "bool": "true or false", "int32": "whole number", "int64": "whole number",
          "uint64": "whole number", "double": "number"}
 TEXT = r'(?:"(?:[^"\\]|\\.)*"\s*)+'

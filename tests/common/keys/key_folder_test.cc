@@ -1,0 +1,115 @@
+#include "common/keys/key_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "common/base/strings.h"
+#include "tests/support/temp_folder.h"
+
+namespace weir::keys {
+namespace {
+
+using testing::HasSubstr;
+using transport::KeyList;
+using transport::KeyPair;
+
+class KeyFolder : public testing::Test {
+ protected:
+  void WriteText(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+    chmod(path.c_str(), 0600);
+  }
+  std::string FaultOfList(const std::string& text) {
+    WriteText(ListPath(path()), text);
+    return ReadList(path()).status().message();
+  }
+  const std::string& path() const { return folder_.path(); }
+
+  const test::TempFolder folder_;
+  const KeyPair server_ = transport::MakeKeyPair().value(),
+                trainer_ = transport::MakeKeyPair().value();
+};
+
+TEST_F(KeyFolder, GivesBackWhatWasWritten) {
+  const std::string name = WorkerName(3, 1);
+  ASSERT_TRUE(
+      WriteList(path(), {{"server 0", server_.public_key}, {name, trainer_.public_key}}).ok());
+  ASSERT_TRUE(WritePair(path(), name, trainer_).ok());
+  const auto own = ReadOwn(path(), name);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->pair.secret_key, trainer_.secret_key);
+  EXPECT_EQ(own->pair.public_key, trainer_.public_key);
+  EXPECT_EQ(own->list->KeyOf("server 0"), server_.public_key);
+  EXPECT_EQ(own->list->NameOf(trainer_.public_key), "trainer 3 stage 1");
+}
+
+TEST_F(KeyFolder, NamesFilesByWhoseTheyAre) {
+  EXPECT_EQ(SecretPath("keys", WorkerName(3, 0)), "keys/trainer-3.key");
+  EXPECT_EQ(SecretPath("keys", WorkerName(3, 2)), "keys/trainer-3-stage-2.key");
+  EXPECT_EQ(SecretPath("keys", ServerName(1)), "keys/server-1.key");
+}
+
+TEST_F(KeyFolder, SecretsAreForTheirOwnerAlone) {
+  const mode_t before = umask(0);
+  ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
+  umask(before);
+  struct stat found = {};
+  ASSERT_EQ(stat(SecretPath(path(), "server 0").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600u);
+}
+
+TEST_F(KeyFolder, RefusesASecretThatOthersMayRead) {
+  ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
+  for (const mode_t mode : {0640u, 0604u, 0620u, 0666u, 0601u}) {
+    ASSERT_EQ(chmod(SecretPath(path(), "server 0").c_str(), mode), 0);
+    const Status status = ReadPair(path(), "server 0").status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidConfig) << mode;
+    EXPECT_THAT(status.message(), HasSubstr("chmod 600")) << mode;
+  }
+}
+
+TEST_F(KeyFolder, TellsAllThatIsWrongWithAList) {
+  const std::string& key = server_.public_key;
+  const std::string fault = FaultOfList(
+      StrCat("# for people\n\nserver 0: ", key, "\nserver 01: ", trainer_.public_key,
+             "\ntrainer 1: short\nserver 0: ", trainer_.public_key, "\ntrainer 2: ", key, "\n"));
+  EXPECT_THAT(fault, HasSubstr("public.keys:4: 'server 01' is nobody"));
+  EXPECT_THAT(fault, HasSubstr("public.keys:5: of trainer 1 it has no key"));
+  EXPECT_THAT(fault, HasSubstr("public.keys:6: server 0 is there twice"));
+  EXPECT_THAT(fault, HasSubstr("public.keys:7: trainer 2 has the key of server 0"));
+}
+
+TEST_F(KeyFolder, RefusesWhatIsNoList) {
+  for (const std::string text :
+       {"nonsense", "server 0", "server 0:", ": ", "server 0: ", "trainer 1 stage 0: x",
+        "server -1: x", "trainer 1234567890123: x", "\x01\x02: \x03"}) {
+    EXPECT_THAT(FaultOfList(text), HasSubstr("public.keys:1: ")) << text;
+  }
+  EXPECT_TRUE(ReadList(path() + "/nothing").status().message().starts_with("cannot read "));
+}
+
+TEST_F(KeyFolder, RefusesASecretThatIsNone) {
+  const std::string file = SecretPath(path(), "server 0");
+  for (const std::string text : {"", "server 0: short\n", "server 0\n"}) {
+    WriteText(file, text);
+    EXPECT_THAT(ReadPair(path(), "server 0").status().message(), HasSubstr(file)) << text;
+  }
+  WriteText(file, StrCat("server 1: ", server_.secret_key, "\n"));
+  EXPECT_THAT(ReadPair(path(), "server 0").status().message(), HasSubstr("server 0: KEY"));
+  EXPECT_THAT(ReadPair(path(), "server 7").status().message(), HasSubstr("server-7.key"));
+}
+
+TEST_F(KeyFolder, OnesOwnKeyIsOnTheList) {
+  ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
+  ASSERT_TRUE(WriteList(path(), {{"trainer 0", trainer_.public_key}}).ok());
+  EXPECT_THAT(ReadOwn(path(), "server 0").status().message(), HasSubstr("no key of server 0"));
+  ASSERT_TRUE(WriteList(path(), {{"server 0", trainer_.public_key}}).ok());
+  EXPECT_THAT(ReadOwn(path(), "server 0").status().message(), HasSubstr("another key of server 0"));
+}
+
+}  // namespace
+}  // namespace weir::keys
