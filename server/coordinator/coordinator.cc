@@ -171,6 +171,7 @@ std::optional<v1::Header> Coordinator::OnHeartbeat(const v1::Heartbeat& heartbea
   v1::Header header;
   v1::HeartbeatReply& reply = *header.mutable_heartbeat_reply();
   if (failed()) reply.set_failed(failure());
+  reply.set_finished_well(ended_ms_ && !failed() && (!Saves(seat) || saver_.saved()));
   if (admission_.stage_count() <= 1) return header;
   pipelines_.Adopt(seat, heartbeat.adopted_generation(), heartbeat.awaited_next());
   if (heartbeat.lost_generation() != 0) pipelines_.Renew(seat, heartbeat.lost_generation());

@@ -131,6 +131,9 @@ void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
 
 void ServerLink::TakeHeartbeatReply(const v1::HeartbeatReply& reply) {
   if (!reply.failed().empty()) return TakeFailureOfRun(reply.failed());
+  if (reply.finished_well() && phase_ == Phase::kAwaitingReplica) {  // of servers that have left
+    return Fail(TooLate(StrCat(PeerName(0), " says that the run is over: it has finished well")));
+  }
   if (reply.has_pipeline()) TakePipeline(reply.pipeline());
   std::lock_guard lock(mutex_);
   TakeWord(outstanding_.OnHeartbeatReply());

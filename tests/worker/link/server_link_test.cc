@@ -227,6 +227,17 @@ TEST_F(ServerLinkTest, AHeartbeatLeavesBeforeThePushesThatAreSentAgain) {
   link_.reset();
 }
 
+// Others have ended the run, and servers have left, while this worker was on its way to them.
+TEST_F(ServerLinkTest, WhoFindsNoServersAnyMoreHearsThatTheRunHasFinishedWell) {
+  StartConnecting();
+  LetJoin();
+  LetIn(0);
+  v1::Header reply;
+  reply.mutable_heartbeat_reply()->set_finished_well(true);
+  Reply(0, Expect(0, v1::Header::kHeartbeat).peer, reply);
+  EXPECT_EQ(Connected().code(), StatusCode::kTooLate);
+}
+
 // A header or a frame of which a bit is another one.
 transport::Message Damaged(const v1::Header& header, const Body& body = {}) {
   transport::Message message = session::MakeMessage(header, body);
