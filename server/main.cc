@@ -10,6 +10,8 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/config/validate_config.h"
+#include "common/keys/key_folder.h"
+#include "common/keys/run_keys.h"
 #include "common/layout/message_bound.h"
 #include "common/program/program.h"
 #include "common/session/run_identity.h"
@@ -38,6 +40,9 @@ DEFINE_string(resume, "",
 DEFINE_string(data_dir, "",
               "folder of this server's own for the log of what it takes (cluster.durability); "
               "started again with it, the server goes on where it was");
+DEFINE_string(keys, "",
+              "folder of weir-keygen: this process's key, and the list of whom it speaks to; of "
+              "all processes, or none. SIGHUP has the list read again");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
 namespace weir::server {
@@ -56,6 +61,7 @@ struct Setup {
   v1::Config config;
   std::vector<std::string> addresses;
   std::string listen;
+  keys::RunKeys keys;
 };
 
 Status ReadFlags(const Arguments& arguments, Setup* read) {
@@ -93,6 +99,8 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   if (config.ok() && FLAGS_checkpoints.empty() && config::HasCheckpoints(config->run())) {
     problems.emplace_back(config::kCheckpointsWantFolder);
   }
+  const transport::PeerName name = keys::ServerName(static_cast<size_t>(FLAGS_shard));
+  if (has_shard) setup.keys = keys::RunKeys::Read(FLAGS_keys, name, &problems);
   if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   setup.config = *std::move(config);
@@ -101,23 +109,15 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   return OkStatus();
 }
 
-std::shared_ptr<ShardReporter> StartReporter(const Setup& setup, Server* server,
-                                             const transport::Limits& limits) {
-  auto reporter = std::make_shared<ShardReporter>(
-      ReportsOf(setup.config.cluster(), setup.addresses[0], FLAGS_shard, server),
-      transport::MakeZmqClientTransport(limits), [server](uint64_t run) { server->Serve(run); },
-      [server](Status status) { server->End(std::move(status)); });
-  reporter->Start();
-  return reporter;
-}
-
 // Serves until the run is over.
 Status Serve(const Setup& setup, const transport::Limits& limits, Server* server) {
   WEIR_RETURN_IF_ERROR(server->PrepareSaving());
   WEIR_ASSIGN_OR_RETURN(const std::string bound, server->Bind(setup.listen));
   std::shared_ptr<ShardReporter> reporter;
   if (FLAGS_shard > 0) {
-    reporter = StartReporter(setup, server, limits);
+    reporter =
+        StartReports(setup.config.cluster(), setup.addresses[0], FLAGS_shard,
+                     transport::MakeZmqClientTransport(limits, setup.keys.security()), server);
     server->SetLastWords([reporter](const Status& why) { reporter->SayFailure(why); });
   }
   LOG(INFO) << "shard " << FLAGS_shard << " of " << setup.addresses.size() << " listens on "
@@ -156,14 +156,16 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
   WEIR_RETURN_IF_ERROR(OpenFolder(setup, &options));
   return std::make_unique<Server>(setup.config, static_cast<uint32_t>(setup.addresses.size()),
                                   static_cast<uint32_t>(FLAGS_shard),
-                                  transport::MakeZmqServerTransport(limits), std::move(options));
+                                  transport::MakeZmqServerTransport(limits, setup.keys.security()),
+                                  std::move(options));
 }
 
 Status RunServer(const Setup& setup) {
   InterruptTarget interrupt, terminate, wish;
   const SignalWatcher signals({.on_signal = [&] { interrupt.Fire(); },
                                .on_terminate = [&] { terminate.Fire(); },
-                               .on_user = [&] { wish.Fire(); }});
+                               .on_user = [&] { wish.Fire(); },
+                               .on_hangup = setup.keys.reader()});
   const auto server_count = static_cast<uint32_t>(setup.addresses.size());
   WEIR_RETURN_IF_ERROR(CheckMessageBound(setup.config, ModelLayout(setup.config, server_count)));
   transport::Limits limits;

@@ -5,16 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "common/proto/config.pb.h"
+#include "common/transport/transport.h"
 #include "server/server.h"
 #include "server/shard_reporter.h"
 
 namespace weir::server {
 
-// address: of server 0.
-ShardReporterOptions ReportsOf(const v1::ClusterConfig& cluster, const std::string& address,
-                               int32_t shard, Server* server);
+// address: of server 0. transport: the reporter's.
+std::shared_ptr<ShardReporter> StartReports(const v1::ClusterConfig& cluster,
+                                            const std::string& address, int32_t shard,
+                                            std::unique_ptr<transport::ClientTransport> transport,
+                                            Server* server);
 
 }  // namespace weir::server

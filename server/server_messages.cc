@@ -4,6 +4,7 @@
 
 #include "common/session/damage.h"
 #include "common/session/header_message.h"
+#include "common/session/speaker.h"
 #include "server/server.h"
 
 namespace weir::server {
@@ -60,6 +61,10 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
   if (!header.ok()) {  // what was damaged may come whole another time
     return mail_.Refuse(incoming.peer, header.status().message(),
                         header.status().code() == StatusCode::kInvalidData);
+  }
+  if (const Status may = session::CheckSpeaker(incoming.name, *header); !may.ok()) {
+    mail_.Complain(incoming.peer, may.message());
+    return mail_.Refuse(incoming.peer, may.message(), false);
   }
   const Status whole = session::CheckFrames(*header, incoming.message);
   if (!whole.ok()) return dispatcher_->OnDamage(incoming.peer, *header, whole);

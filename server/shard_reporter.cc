@@ -6,6 +6,7 @@
 
 #include "common/base/strings.h"
 #include "common/base/utf8.h"
+#include "common/keys/key_folder.h"
 #include "common/session/header_message.h"
 
 namespace weir::server {
@@ -97,7 +98,8 @@ Status ShardReporter::Open() {
   report.set_nonce(options_.nonce != 0 ? options_.nonce : options_.environment.nonce());
   report.set_saves(options_.saves);
   heard_ms_ = connection_ms_ = clock_.Look();
-  WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
+  WEIR_ASSIGN_OR_RETURN(connection_,
+                        transport_->Open(options_.coordinator_address, keys::ServerName(0)));
   is_open_ = true;
   return OkStatus();
 }
@@ -108,7 +110,8 @@ Status ShardReporter::Reconnect(int64_t now_ms) {
   if (now_ms - connection_ms_ <= options_.reconnect_ms) return OkStatus();
   transport_->Close(connection_);
   connection_ms_ = now_ms;
-  WEIR_ASSIGN_OR_RETURN(connection_, transport_->Open(options_.coordinator_address));
+  WEIR_ASSIGN_OR_RETURN(connection_,
+                        transport_->Open(options_.coordinator_address, keys::ServerName(0)));
   return OkStatus();
 }
 

@@ -20,6 +20,8 @@
 #include "common/config/validate_consistency.h"
 #include "common/config/warnings.h"
 #include "common/device/device_name.h"
+#include "common/keys/key_folder.h"
+#include "common/keys/run_keys.h"
 #include "common/layout/message_bound.h"
 #include "common/program/build_commit.h"
 #include "common/program/program.h"
@@ -71,6 +73,9 @@ DEFINE_string(resume, "",
               "folder of a checkpoint, or of several, to go on from; the same as the servers' when "
               "there are any: then of several it is the one with which these have begun. That of "
               "--checkpoints may be empty: the run begins");
+DEFINE_string(keys, "",
+              "folder of weir-keygen: this process's key, and the list of whom it speaks to; of "
+              "all processes, or none. SIGHUP has the list read again");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -88,6 +93,7 @@ struct Setup {
   v1::Config config;
   std::vector<std::string> addresses;
   gpu::OpenedDevice device;
+  keys::RunKeys keys;
 };
 
 using Problems = std::vector<std::string>;
@@ -153,6 +159,9 @@ Problems CheckFlags(const Arguments& arguments) {
   if (FLAGS_stage >= 0 && FLAGS_servers.empty()) {
     problems.push_back("--stage: without --servers all stages are in this process; leave it out");
   }
+  if (!FLAGS_keys.empty() && FLAGS_servers.empty()) {
+    problems.push_back("--keys: without --servers nobody is spoken to; leave it out");
+  }
   CheckLinkFlags(problems);
   if (FLAGS_stage > 0 && !FLAGS_save.empty()) {
     problems.push_back("--save: of the first stage; servers give it the whole model");
@@ -209,6 +218,9 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
     problems.push_back("--servers: " + mistake);
   }
+  const transport::PeerName name = keys::WorkerName(
+      static_cast<uint32_t>(FLAGS_trainer), static_cast<uint32_t>(std::max(FLAGS_stage, 0)));
+  if (problems.empty()) setup.keys = keys::RunKeys::Read(FLAGS_keys, name, &problems);
   Result<v1::Config> config = Load(setup.addresses.empty() && problems.empty());
   if (config.ok()) {
     setup.config = *std::move(config);
@@ -293,9 +305,9 @@ LinkOptions ServerLinkOptions(const Setup& setup, const Parts& parts) {
 }
 
 Status MakeClient(const Setup& setup, LinkOptions options, Parts* parts) {
-  parts->remote =
-      std::make_unique<ServerClient>(setup.config, *parts->layout, std::move(options),
-                                     transport::MakeZmqClientTransport(ServerLimits(setup)));
+  parts->remote = std::make_unique<ServerClient>(
+      setup.config, *parts->layout, std::move(options),
+      transport::MakeZmqClientTransport(ServerLimits(setup), setup.keys.security()));
   return parts->warm_start ? parts->remote->ReadPolicyStates(*parts->warm_start) : OkStatus();
 }
 
@@ -304,6 +316,7 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
   const auto stage = static_cast<uint32_t>(FLAGS_stage);
   const auto stage_count = static_cast<uint32_t>(parts->layout->stages().size());
   const transport::Limits limits = StageLimits(setup, *parts->layout);
+  const auto security = setup.keys.security();
   StageLinkOptions link{
       .trainer = static_cast<uint32_t>(FLAGS_trainer),
       .stage = stage,
@@ -311,8 +324,8 @@ Status MakeStageClient(const Setup& setup, Parts* parts) {
       .listen_address = FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen,
       .advertised_address = FLAGS_link};
   parts->links = std::make_unique<StageLinks>(
-      std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(limits),
-      stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(limits));
+      std::move(link), stage == 0 ? nullptr : transport::MakeZmqServerTransport(limits, security),
+      stage + 1 == stage_count ? nullptr : transport::MakeZmqClientTransport(limits, security));
   WEIR_RETURN_IF_ERROR(parts->links->Listen());
   LinkOptions options = ServerLinkOptions(setup, *parts);
   options.stage = stage;
@@ -572,7 +585,8 @@ Status RunWorker(const Setup& setup) {
   const SignalWatcher signals(
       {.on_signal = [&] { EndInGoodOrderOrAtOnce(&interrupt, &ending, &parts); },
        .on_terminate = [&] { EndBehindCheckpoint(&interrupt, &ending, &parts); },
-       .on_user = [&] { parts.wishes.wants_one = true; }});
+       .on_user = [&] { parts.wishes.wants_one = true; },
+       .on_hangup = setup.keys.reader()});
   Status status = PrepareAndTrain(setup, &interrupt, &parts);
   ending.Reached();
   return status;

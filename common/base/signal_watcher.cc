@@ -63,6 +63,7 @@ std::thread SignalWatcher::StartHandler(const std::function<void()>& handler) {
 sigset_t SignalWatcher::Watched() const {
   sigset_t set = StopSignals();
   if (handlers_.on_user) sigaddset(&set, SIGUSR1);
+  if (handlers_.on_hangup) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -70,10 +71,17 @@ int SignalWatcher::AwaitSignal() const {
   const sigset_t set = Watched();
   while (!stopping_) {
     const int signal_number = sigwaitinfo(&set, nullptr);
-    if (signal_number == SIGUSR1 && !stopping_) handlers_.on_user();
-    if (signal_number > 0 && signal_number != SIGUSR1) return stopping_ ? 0 : signal_number;
+    const std::function<void()>* const wish = WishOf(signal_number);
+    if (wish != nullptr && !stopping_) (*wish)();
+    if (signal_number > 0 && wish == nullptr) return stopping_ ? 0 : signal_number;
   }
   return 0;
+}
+
+const std::function<void()>* SignalWatcher::WishOf(int signal_number) const {
+  if (signal_number == SIGUSR1) return &handlers_.on_user;
+  if (signal_number == SIGHUP && handlers_.on_hangup) return &handlers_.on_hangup;
+  return nullptr;
 }
 
 }  // namespace weir

@@ -5,7 +5,8 @@
 // The handler asks for an orderly end. Whoever does not want to wait for it sends a second signal:
 // the process then ends at once, with exit code 130 like after the first, whatever its threads do.
 //
-// SIGUSR1 asks for something else, and may come again: whoever has a handler for it is told.
+// SIGUSR1 asks for something else, and may come again: whoever has a handler for it is told. So
+// does SIGHUP where there is a handler for it.
 //
 // Thread rule: construct in main before any other thread starts, one at a time. The handler of an
 // end runs once, on a thread of the watcher's; the other on the watcher's own.
@@ -31,6 +32,7 @@ class SignalWatcher {
     std::function<void()> on_signal;
     std::function<void()> on_terminate = {};  // in its place on SIGTERM; empty: none is
     std::function<void()> on_user = {};       // SIGUSR1; empty: it ends the process, as ever
+    std::function<void()> on_hangup = {};     // SIGHUP; empty: it asks for an end
   };
   explicit SignalWatcher(Handlers handlers, int64_t same_signal_ms = kSameSignalMs);
   // same_signal_ms: what comes so soon after the first is the first again. Some senders (timeout(1)
@@ -47,6 +49,8 @@ class SignalWatcher {
   static std::thread StartHandler(const std::function<void()>& handler);
   // That asks for an end; 0 once the watcher is to end.
   int AwaitSignal() const;
+  // Of one that asks for something else; null.
+  const std::function<void()>* WishOf(int signal_number) const;
   sigset_t Watched() const;
 
   const Handlers handlers_;

@@ -104,7 +104,7 @@ Status WriteSecret(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-PeerName ServerName(uint32_t server) { return StrCat("server ", server); }
+PeerName ServerName(size_t server) { return StrCat("server ", server); }
 
 PeerName WorkerName(uint32_t trainer, uint32_t stage) {
   return stage == 0 ? StrCat("trainer ", trainer) : StrCat("trainer ", trainer, " stage ", stage);

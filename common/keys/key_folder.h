@@ -5,6 +5,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@
 namespace weir::keys {
 
 // "server 1", "trainer 3", "trainer 3 stage 1".
-transport::PeerName ServerName(uint32_t server);
+transport::PeerName ServerName(size_t server);
 transport::PeerName WorkerName(uint32_t trainer, uint32_t stage);
 
 std::string ListPath(const std::string& folder);

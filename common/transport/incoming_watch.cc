@@ -142,9 +142,8 @@ void IncomingWatch::TakeEvent(uint16_t event, int value) {
   std::string why = WhyHandshakeFailed(event, value);
   if (!why.empty()) return void(failed_handshake_ = std::move(why));
   const std::string failed = std::exchange(failed_handshake_, {});
-  if (!failed.empty() && connections_.contains(value)) {
-    Complain(connections_[value].address, failed);
-  }
+  const auto known = connections_.find(value);
+  if (!failed.empty() && known != connections_.end()) Complain(known->second.address, failed);
   Forget(value);
   if (event != ZMQ_EVENT_ACCEPTED && event != ZMQ_EVENT_CONNECTED) return;
   connections_[value] = {.address = PeerAddress(value)};

@@ -30,7 +30,7 @@ COMMON_MAY_INCLUDE = {
     "metrics": ("base", "proto"),
     "eval": ("base",),
     "schedule": ("base",),
-    "session": ("base", "proto", "config", "transport", "wire", "eval"),
+    "session": ("base", "proto", "config", "transport", "keys", "wire", "eval"),
     "log": ("base", "proto", "transport", "wire"),
     "cluster": ("base", "proto", "eval", "metrics"),
     "compress": ("base", "proto", "tensor", "device", "layout", "wire", "kernels", "config"),

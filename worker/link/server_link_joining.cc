@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/strings.h"
+#include "common/keys/key_folder.h"
 #include "common/session/header_message.h"
 #include "common/transport/tcp_address.h"
 #include "worker/link/server_link.h"
@@ -69,7 +70,8 @@ Status ServerLink::TryToJoin(int64_t timeout_ms) {
 }
 
 Status ServerLink::BeginJoining(int64_t now_ms) {
-  WEIR_ASSIGN_OR_RETURN(peers_[0].connection, transport_->Open(peers_[0].address));
+  WEIR_ASSIGN_OR_RETURN(peers_[0].connection,
+                        transport_->Open(peers_[0].address, keys::ServerName(0)));
   JoinOptions join = JoinOptionsOf(options_, config_.cluster());
   join.coordinator_name = PeerName(0);
   join.identity = identity_;

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/keys/key_folder.h"
 #include "common/session/damage.h"
 #include "worker/link/server_link.h"
 
@@ -41,7 +42,7 @@ void ServerLink::Do(size_t server, const session::ClientActions& actions,
     switch (action.kind) {
       case Kind::kConnect: {
         if (peer.connection != 0) transport_->Close(peer.connection);
-        auto opened = transport_->Open(peer.address);
+        auto opened = transport_->Open(peer.address, keys::ServerName(server));
         if (!opened.ok()) return Fail(opened.status());
         peer.connection = *opened;
         break;

@@ -9,8 +9,10 @@
 #include "common/base/strings.h"
 #include "common/cluster/membership.h"
 #include "common/cluster/pipeline_book.h"
+#include "common/keys/key_folder.h"
 #include "common/session/damage.h"
 #include "common/session/header_message.h"
+#include "common/session/speaker.h"
 
 namespace weir::worker {
 namespace {
@@ -191,6 +193,9 @@ void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
                                    " that is no batch, and is dropped"));
     return;
   }
+  if (const Status may = session::CheckSpeaker(incoming.name, *header); !may.ok()) {
+    return before_.complaints.Warn(incoming.peer, may.message());
+  }
   const v1::StageForward& forward = header->stage_forward();
   if (!IsExpected(forward.trainer(), forward.from_stage(), forward.generation(), &before_)) {
     return;
@@ -214,7 +219,7 @@ void StageLinks::Connect() {
   if (connection_ != 0) downstream_->Close(connection_);
   connection_ = 0;
   if (address.empty()) return;
-  auto opened = downstream_->Open(address);
+  auto opened = downstream_->Open(address, keys::WorkerName(options_.trainer, options_.stage + 1));
   if (!opened.ok()) return on_failure_(opened.status());
   connection_ = *opened;
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <latch>
@@ -94,6 +95,17 @@ INSTANTIATE_TEST_SUITE_P(Signals, SignalWatcherTest, testing::Values(SIGINT, SIG
 
 TEST_F(SignalWatcherTest, EndsWithoutASignal) {
   SignalWatcher watcher([] { FAIL() << "nobody sent a signal"; });
+}
+
+// And may come again.
+TEST_F(SignalWatcherTest, AHangupIsAWishWhereThereIsAHandlerForIt) {
+  std::atomic<int> called = 0;
+  SignalWatcher watcher(
+      {.on_signal = [] { FAIL() << "nobody asked for an end"; }, .on_hangup = [&] { ++called; }});
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_EQ(kill(getpid(), SIGHUP), 0);
+    while (called < i) std::this_thread::yield();
+  }
 }
 
 }  // namespace

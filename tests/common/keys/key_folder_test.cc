@@ -6,8 +6,10 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "common/base/strings.h"
+#include "common/keys/run_keys.h"
 #include "tests/support/temp_folder.h"
 
 namespace weir::keys {
@@ -109,6 +111,35 @@ TEST_F(KeyFolder, OnesOwnKeyIsOnTheList) {
   EXPECT_THAT(ReadOwn(path(), "server 0").status().message(), HasSubstr("no key of server 0"));
   ASSERT_TRUE(WriteList(path(), {{"server 0", trainer_.public_key}}).ok());
   EXPECT_THAT(ReadOwn(path(), "server 0").status().message(), HasSubstr("another key of server 0"));
+}
+
+TEST_F(KeyFolder, AProcessReadsTheListAgainAndNotOneThatIsNone) {
+  std::vector<std::string> problems;
+  ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
+  ASSERT_TRUE(WriteList(path(), {{"server 0", server_.public_key}}).ok());
+  const RunKeys keys = RunKeys::Read(path(), "server 0", &problems);
+  ASSERT_TRUE(keys.security().has_value()) << StrJoin(problems, " ");
+  const auto list = keys.security()->peers;
+  ASSERT_TRUE(
+      WriteList(path(), {{"server 0", server_.public_key}, {"trainer 0", trainer_.public_key}})
+          .ok());
+  EXPECT_EQ(list->NameOf(trainer_.public_key), "");
+  keys.reader()();
+  EXPECT_EQ(list->NameOf(trainer_.public_key), "trainer 0");
+  WriteText(ListPath(path()), "nonsense");
+  keys.reader()();
+  EXPECT_EQ(list->NameOf(trainer_.public_key), "trainer 0");
+}
+
+TEST_F(KeyFolder, AProcessWithoutKeysHasNone) {
+  std::vector<std::string> problems;
+  const RunKeys none = RunKeys::Read("", "server 0", &problems);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_FALSE(none.security().has_value());
+  EXPECT_FALSE(none.reader());
+  EXPECT_FALSE(RunKeys::Read(path(), "server 0", &problems).security().has_value());
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(problems[0], HasSubstr("--keys: cannot read "));
 }
 
 }  // namespace
