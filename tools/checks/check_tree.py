@@ -71,7 +71,7 @@ FENCES = (
 
 TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "server", "worker", "common", "gpu", "configs", "tests",
-    "tools", "docs", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
+    "tools", "docs", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
 }
 
 SOURCE_SUFFIXES = (".h", ".cc", ".cu", ".cuh")
