@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <utility>
 #include <vector>
 
@@ -53,11 +52,21 @@ Result<std::vector<Entry>> ReadEntries(const std::string& path) {
   return entries;
 }
 
+// As they are written: no sign, no 0 before it.
+bool IsNumber(const std::string& text) {
+  constexpr size_t kMostDigits = 9;
+  const bool has_digits = text.find_first_not_of("0123456789") == std::string::npos;
+  return has_digits && !text.empty() && text.size() <= kMostDigits &&
+         (text == "0" || text.front() != '0');
+}
+
 bool IsName(const std::string& name) {
-  static const std::regex form(
-      "(server|trainer) (0|[1-9][0-9]{0,8})|"
-      "trainer (0|[1-9][0-9]{0,8}) stage [1-9][0-9]{0,8}");
-  return std::regex_match(name, form);
+  const std::vector<std::string> words = StrSplit(name, ' ');
+  if (words.size() != 2 && words.size() != 4) return false;
+  const bool is_trainer = words[0] == "trainer";
+  if ((!is_trainer && words[0] != "server") || !IsNumber(words[1])) return false;
+  return words.size() == 2 ||
+         (is_trainer && words[2] == "stage" && IsNumber(words[3]) && words[3] != "0");
 }
 
 // Empty: nothing.

@@ -88,7 +88,9 @@ TEST_F(KeyFolder, TellsAllThatIsWrongWithAList) {
 TEST_F(KeyFolder, RefusesWhatIsNoList) {
   for (const std::string text :
        {"nonsense", "server 0", "server 0:", ": ", "server 0: ", "trainer 1 stage 0: x",
-        "server -1: x", "trainer 1234567890123: x", "\x01\x02: \x03"}) {
+        "server -1: x", "trainer 1234567890123: x", "server 1 stage 1: x", "trainer  1: x",
+        "trainer 1 step 1: x", "trainer: x", "trainer 1 stage: x", "trainer 1 stage 01: x",
+        "\x01\x02: \x03"}) {
     EXPECT_THAT(FaultOfList(text), HasSubstr("public.keys:1: ")) << text;
   }
   EXPECT_TRUE(ReadList(path() + "/nothing").status().message().starts_with("cannot read "));
