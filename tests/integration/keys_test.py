@@ -57,6 +57,17 @@ class KeysTest(ProgramTestCase):
         for child in servers + [self.worker(0, "--stage=0"), self.worker(0, "--stage=1")]:
             self.end(child, 0)
 
+    def test_a_run_of_weir_local(self):
+        """It makes the keys that are missing."""
+        folder = self.path("local_keys")
+        flags = ["--config=" + RUN, "--servers=2", "--trainers=2", "--out=" + self.path("out")]
+        self.end(self.start("weir-local", *flags, "--keys=" + folder), 0, "done: 2 servers, 2 trainers")
+        self.assertEqual(sorted(os.listdir(folder)), ["public.keys", "server-0.key", "server-1.key", "trainer-0.key",
+                                                      "trainer-1.key"])
+        self.end(self.start("weir-local", *flags, "--keys=" + folder), 0)
+        self.end(self.start("weir-local", *flags[:1], "--servers=0", "--trainers=1", "--keys=" + folder), 2,
+                 "--keys: without servers")
+
     def test_who_has_no_key_is_not_heard(self):
         server, = self.begin(override=FOREVER)
         self.end(self.worker(0, keys=""), 1, "one end has keys and the other has none", "could not join the run")

@@ -1,26 +1,22 @@
 // What it costs that nothing is lost: one server and one trainer of one thread on this machine,
 // with a log of either kind and with checkpoints, beside the same run without.
-//
-// A log costs a few percent, and the machine's speed changes by more from run to run. So runs stand
-// beside each other in turns, in an order that is turned round each time, and the median of the
-// turns' ratios counts: a line's peer is its own value divided by that.
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/strings.h"
 #include "tools/bench/local_run.h"
 #include "tools/bench/measure.h"
+#include "tools/bench/paired_runs.h"
 #include "tools/bench/sections.h"
 
 namespace weir::bench {
 namespace {
 
 enum Way { kNothing, kProcess, kMachine, kCheckpoints, kWayCount };
-using Turn = std::array<LocalResult, kWayCount>;
 
 constexpr const char* kDurabilityDct99 = "dct { sparsity: 0.99 lifespan: 1000 } values: BF16";
 constexpr double kProcessGoal = 0.97, kMachineGoal = 0.9, kCheckpointGoal = 0.98;
+constexpr const char* kPeer = "without log or checkpoints";
 constexpr double kStopGoalMs = 100, kMinuteMs = 60'000;
 
 // Between two checkpoints the one before is written; that takes a second.
@@ -44,41 +40,16 @@ LocalRun RunOfWay(Way way, bool quick) {
   return run;
 }
 
-Result<std::vector<Turn>> MeasureTurns(const Options& options) {
-  std::vector<Turn> turns(static_cast<size_t>(options.repeats));
-  for (size_t t = 0; t < turns.size(); ++t) {
-    for (int i = 0; i < kWayCount; ++i) {
-      const auto way = static_cast<Way>(t % 2 == 0 ? i : kWayCount - 1 - i);
-      WEIR_ASSIGN_OR_RETURN(turns[t][way], RunLocal(RunOfWay(way, options.quick)));
-    }
-    if (turns[t][kCheckpoints].stops.empty()) return Internal("a run had no checkpoint");
+Result<std::vector<PairedTurn>> MeasureWays(const Options& options) {
+  std::vector<LocalRun> runs(kWayCount);
+  for (size_t way = 0; way < runs.size(); ++way) {
+    runs[way] = RunOfWay(static_cast<Way>(way), options.quick);
+  }
+  WEIR_ASSIGN_OR_RETURN(auto turns, MeasureTurns(runs, options.repeats));
+  for (const PairedTurn& turn : turns) {
+    if (turn[kCheckpoints].stops.empty()) return Internal("a run had no checkpoint");
   }
   return turns;
-}
-
-double MedianOf(const std::vector<Turn>& turns, const std::function<double(const Turn&)>& of) {
-  std::vector<double> values;
-  values.reserve(turns.size());
-  for (const Turn& turn : turns) values.push_back(of(turn));
-  return Median(std::move(values));
-}
-
-Line RateLine(const std::string& name, double rate, double ratio, double goal) {
-  return {.name = "durability/" + name,
-          .value = rate,
-          .unit = "samples/s",
-          .peer = "without log or checkpoints",
-          .peer_value = rate / ratio,
-          .goal = goal};
-}
-
-Line LogLine(const std::string& name, const std::vector<Turn>& turns, Way way, double goal) {
-  const double rate =
-      MedianOf(turns, [way](const Turn& turn) { return turn[way].samples_per_second; });
-  const double ratio = MedianOf(turns, [way](const Turn& turn) {
-    return turn[way].samples_per_second / turn[kNothing].samples_per_second;
-  });
-  return RateLine(name, rate, ratio, goal);
 }
 
 Line StopLine(const std::string& name, const std::vector<CheckpointStop>& stops) {
@@ -96,7 +67,7 @@ Line StopLine(const std::string& name, const std::vector<CheckpointStop>& stops)
 
 // Training that one checkpoint takes, what is written behind its stop included. Never less than the
 // stop, of which noise may make it less.
-double CostMs(const Turn& turn) {
+double CostMs(const PairedTurn& turn) {
   const LocalResult& with = turn[kCheckpoints];
   double stops_ms = 0;
   for (const CheckpointStop& stop : with.stops) stops_ms += 1e3 * stop.seconds;
@@ -104,7 +75,7 @@ double CostMs(const Turn& turn) {
   return std::max(all_ms, stops_ms) / static_cast<double>(with.stops.size());
 }
 
-void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
+void AddCheckpointLines(const std::vector<PairedTurn>& turns, Lines* lines) {
   const double cost_ms = MedianOf(turns, CostMs);
   lines->push_back({.name = "durability/checkpoint/cost",
                     .value = cost_ms,
@@ -114,12 +85,13 @@ void AddCheckpointLines(const std::vector<Turn>& turns, Lines* lines) {
                     .goal = 1,
                     .better = Better::kLess});
   const double without =
-      MedianOf(turns, [](const Turn& turn) { return turn[kNothing].samples_per_second; });
+      MedianOf(turns, [](const PairedTurn& turn) { return turn[kNothing].samples_per_second; });
   // Computed: a run of a minute with one of them.
   const double ratio = std::max(0.01, 1 - cost_ms / kMinuteMs);
-  lines->push_back(RateLine("checkpoint/a_minute", ratio * without, ratio, kCheckpointGoal));
+  lines->push_back(
+      PairedLine("durability/checkpoint/a_minute", kPeer, ratio * without, ratio, kCheckpointGoal));
   std::vector<CheckpointStop> stops;
-  for (const Turn& turn : turns) {
+  for (const PairedTurn& turn : turns) {
     const auto& more = turn[kCheckpoints].stops;
     stops.insert(stops.end(), more.begin(), more.end());
   }
@@ -163,9 +135,9 @@ Result<LargeStops> MeasureLargeStops(const LocalRun& run, const Options& options
 }  // namespace
 
 Result<Lines> BenchDurability(const Options& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<Turn> turns, MeasureTurns(options));
-  Lines lines = {LogLine("process", turns, kProcess, kProcessGoal),
-                 LogLine("machine", turns, kMachine, kMachineGoal)};
+  WEIR_ASSIGN_OR_RETURN(const std::vector<PairedTurn> turns, MeasureWays(options));
+  Lines lines = {PairedLine("durability/process", kPeer, turns, kProcess, kNothing, kProcessGoal),
+                 PairedLine("durability/machine", kPeer, turns, kMachine, kNothing, kMachineGoal)};
   AddCheckpointLines(turns, &lines);
   return lines;
 }

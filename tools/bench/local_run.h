@@ -39,6 +39,7 @@ struct LocalRun {
   int64_t table_rows = 100'000;
   std::string more = {};   // text of a config, laid over the files
   bool keeps_log = false;  // the server has a data folder
+  bool has_keys = false;   // what is sent is encrypted
 };
 
 // A run takes seconds, so three repeats are the most.

@@ -37,6 +37,7 @@ constexpr Section kSections[] = {
      BenchDurability},
     {"checkpoint", "how long training stands still for a checkpoint of more than a gigabyte",
      BenchCheckpoint},
+    {"security", "training with keys, beside the same without", BenchSecurity},
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
     {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
      !kOneProcessor, kOnCard},

@@ -25,6 +25,7 @@ void AddFolders(const LocalOptions& options, ChildCommand* command) {
   const auto add = [&](const char* flag, const std::string& folder) {
     if (!folder.empty()) command->arguments.push_back(StrCat(flag, folder));
   };
+  add("--keys=", options.keys_directory);
   add("--warm_start=", options.warm_start_directory);
   add("--resume=", options.resume_directory);
   add("--checkpoints=", options.checkpoint_directory);

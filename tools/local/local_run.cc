@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
 #include "common/saved_model/writer.h"
+#include "tools/keygen/make_keys.h"
 #include "tools/local/checkpoint_options.h"
 #include "tools/local/commands.h"
 #include "tools/local/end_report.h"
@@ -68,12 +70,23 @@ Status MakeDataDirectories(const LocalOptions& options) {
   return OkStatus();
 }
 
+Status MakeMissingKeys(const LocalOptions& options) {
+  if (options.keys_directory.empty()) return OkStatus();
+  std::ostringstream said;
+  return MakeKeys(options.keys_directory,
+                  {.servers = static_cast<uint32_t>(options.server_count),
+                   .trainers = static_cast<uint32_t>(options.trainer_count),
+                   .stages = static_cast<uint32_t>(options.stage_count)},
+                  said);
+}
+
 }  // namespace
 
 Status RunLocally(const LocalOptions& options, const v1::Config& config) {
   const OutputDirectory out(options.out_directory);
   WEIR_ASSIGN_OR_RETURN(auto claim, out.Prepare(options.trainer_count, config::ToText(config)));
   WEIR_RETURN_IF_ERROR(MakeDataDirectories(options));
+  WEIR_RETURN_IF_ERROR(MakeMissingKeys(options));
   WEIR_ASSIGN_OR_RETURN(const std::vector<HeldPort> ports,
                         HoldLoopbackPorts(options.server_count, options.base_port));
 

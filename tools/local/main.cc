@@ -57,6 +57,9 @@ DEFINE_int32(restart, 0,
 DEFINE_string(kill_after, "",
               "to try what happens: server-1:3000,trainer-0:5000 kills each so many milliseconds "
               "after the start");
+DEFINE_string(keys, "",
+              "folder with a key for each process, as weir-keygen makes them; who has none gets "
+              "one. Connections are encrypted then, and each process proves who it is");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
 DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
 
@@ -88,6 +91,7 @@ LocalOptions OptionsFromFlags() {
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;
   options.data_directory = FLAGS_data_dir;
+  options.keys_directory = FLAGS_keys;
   options.checkpoint_directory = FLAGS_checkpoints;
   options.resume_directory = FLAGS_resume;
   options.most_restarts = FLAGS_restart;

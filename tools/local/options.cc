@@ -37,6 +37,9 @@ void CheckCounts(const LocalOptions& options, Mistakes& mistakes) {
                               options.trainer_count, "; use --trainers=1, or --servers=1 or more"));
   }
   CheckRange("stages", options.stage_count, 1, kMaxStages, mistakes);
+  if (IsEmbedded(options) && !options.keys_directory.empty()) {
+    mistakes.emplace_back("--keys: without servers nobody is spoken to; leave it out");
+  }
   if (IsEmbedded(options) && options.stage_count > 1) {
     mistakes.emplace_back("--stages: without servers all stages are in one worker; leave it out");
   }
