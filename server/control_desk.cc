@@ -29,11 +29,17 @@ void ControlDesk::Save(int64_t now_ms) {
   if (!log_.has_begun()) return;
   ChangedParts changed;
   coordinator_.SaveChanges(&changed);
-  if (changed.parts().empty()) return;
-  Bytes time;
-  ByteWriter(time).Put(now_ms);
-  changed.Put(kTimePart, std::move(time));
-  log_.AddParts(std::move(changed.parts()));
+  if (!changed.parts().empty()) {
+    Bytes time;
+    ByteWriter(time).Put(now_ms);
+    changed.Put(kTimePart, std::move(time));
+    log_.AddParts(std::move(changed.parts()));
+  }
+  if (!end_record_ && coordinator_.has_finished_well()) end_record_ = log_.last_number();
+}
+
+bool ControlDesk::has_kept_end() const {
+  return end_record_ && *end_record_ <= log_.durable_number() && !coordinator_.failed();
 }
 
 std::optional<int64_t> ControlDesk::TakeTime(cluster::PartMap* parts) {
@@ -55,7 +61,7 @@ void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
 
 void ControlDesk::Tell(std::function<void()> send) {
   if (log_.failure().ok()) return log_.AwaitDurable(log_.last_number(), std::move(send));
-  if (coordinator_.failed()) send();
+  if (coordinator_.failed() || has_kept_end()) send();
 }
 
 std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,

@@ -34,9 +34,11 @@ class ControlDesk {
   void Save(int64_t now_ms);
   // Takes it out of what was saved: when that was, if anything was.
   static std::optional<int64_t> TakeTime(cluster::PartMap* parts);
+  // The run has finished well and the log has that: what cannot be kept any more does not matter.
+  bool has_kept_end() const;
 
  private:
-  // Once it is durable; never where the log has failed, but that the run has.
+  // Once it is durable; where the log has failed only that the run has, or has finished before.
   void Tell(std::function<void()> send);
   std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,
                                     const transport::Message& message, int64_t now_ms);
@@ -44,6 +46,7 @@ class ControlDesk {
   Coordinator& coordinator_;
   Mail& mail_;
   ServerLog& log_;
+  std::optional<uint64_t> end_record_;  // the last one when the run had finished well
 };
 
 }  // namespace weir::server

@@ -69,6 +69,9 @@ void Server::LookAtLog(int64_t now_ms) {
   if (!log.failure().ok() && own_failure_.ok()) {
     own_failure_ = log.failure();
     if (coordinator_) coordinator_->OnOwnEnd(own_failure_.message(), now_ms);
+    if (control_ && control_->has_kept_end()) {
+      LOG(WARNING) << own_failure_.message() << ", behind the end of the run, which has finished";
+    }
   }
   if (!own_failure_.ok()) return;
   const bool is_saving = saving_ && saving_->has_begun();

@@ -128,6 +128,7 @@ class Coordinator {
   // Whoever saves the model, or asked servers to stay, has as long as it is heard of; a saver that
   // is not there, cluster.join_timeout_ms to come.
   bool over(int64_t now_ms) const;
+  bool has_finished_well() const { return !running() && !failed(); }
   bool failed() const {
     return director_.state() == cluster::RunDirector::State::kFailed || !saver_.loss().empty();
   }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "common/wire/score_frame.h"
 #include "tests/server/logged_server.h"
 
 namespace weir::server {
@@ -100,6 +103,42 @@ TEST_F(LoggedServerZero, TellsItsWorkersThatItsDiskIsFull) {
   outcome_.reset();
   Restart(0);
   EXPECT_EQ(Join(5).join_reply().run(), run_);
+}
+
+// Others may not have heard of the end yet.
+TEST_F(LoggedServerZero, AFullDiskDoesNotUndoARunThatHasFinished) {
+  run_ = Join(5).join_reply().run();
+  v1::Header request = Request(1);
+  uint64_t id = 1;
+  while (!request.work_reply().has_finished()) {
+    const v1::ChunkLease lease = request.work_reply().chunk();
+    ASSERT_NE(lease.lease(), 0u) << request.DebugString();
+    request = RequestHeader(++id);
+    v1::Completion& completion = *request.mutable_work_request()->add_completions();
+    completion.set_lease(lease.lease());
+    completion.set_row_count(10);
+    completion.set_has_scores(lease.split() == v1::TEST);
+    v1::FileEnd& end = *request.mutable_work_request()->add_file_ends();
+    end.set_split(lease.split());
+    end.set_chunk_count(lease.split() == v1::TEST ? 1 : 2);
+    Bytes scores;
+    wire::AppendScores(&scores, std::vector<float>(10, 0.5f), std::vector<uint8_t>(10, 1));
+    const bool is_test = completion.has_scores();
+    request = Exchange(request, is_test ? std::vector<Bytes>{scores} : std::vector<Bytes>()).at(0);
+  }
+  files_.FailFrom(1);
+  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(RequestHeader(++id))).ok());
+  for (int i = 0; i < 20; ++i) Step();
+  EXPECT_TRUE(Request(id).work_reply().has_finished()) << "who asks hears of it";
+  v1::Header leave;
+  *leave.mutable_leave()->mutable_speaker() = RequestHeader(0).work_request().speaker();
+  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(leave)).ok());
+  for (int i = 0; i < 1000 && !outcome_; ++i) {
+    clock_.Advance(10);
+    Step();
+  }
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_TRUE(outcome_->ok()) << *outcome_;
 }
 
 // What has failed is not gone on with: what was before is.
