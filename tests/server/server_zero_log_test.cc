@@ -41,6 +41,33 @@ class LoggedServerZero : public LoggedServer {
     Start();
   }
 
+  // Does what the lease asks for, and asks for more.
+  v1::Header Complete(const v1::ChunkLease& lease, uint64_t id) {
+    const bool is_test = lease.split() == v1::TEST;
+    v1::Header header = RequestHeader(id);
+    v1::Completion& completion = *header.mutable_work_request()->add_completions();
+    completion.set_lease(lease.lease());
+    completion.set_row_count(10);
+    completion.set_has_scores(is_test);
+    v1::FileEnd& end = *header.mutable_work_request()->add_file_ends();
+    end.set_split(lease.split());
+    end.set_chunk_count(is_test ? 1 : 2);
+    if (!is_test) return Ask(header);
+    Bytes scores;
+    wire::AppendScores(&scores, std::vector<float>(10, 0.5f), std::vector<uint8_t>(10, 1));
+    return Exchange(header, {scores}).at(0);
+  }
+  // The number of the last request.
+  uint64_t FinishTheRun() {
+    uint64_t id = 1;
+    v1::Header reply = Request(id);
+    while (!reply.work_reply().has_finished()) {
+      CHECK(reply.work_reply().has_chunk()) << reply.DebugString();
+      reply = Complete(reply.work_reply().chunk(), ++id);
+    }
+    return id;
+  }
+
   uint64_t run_ = 0;
 };
 
@@ -108,26 +135,9 @@ TEST_F(LoggedServerZero, TellsItsWorkersThatItsDiskIsFull) {
 // Others may not have heard of the end yet.
 TEST_F(LoggedServerZero, AFullDiskDoesNotUndoARunThatHasFinished) {
   run_ = Join(5).join_reply().run();
-  v1::Header request = Request(1);
-  uint64_t id = 1;
-  while (!request.work_reply().has_finished()) {
-    const v1::ChunkLease lease = request.work_reply().chunk();
-    ASSERT_NE(lease.lease(), 0u) << request.DebugString();
-    request = RequestHeader(++id);
-    v1::Completion& completion = *request.mutable_work_request()->add_completions();
-    completion.set_lease(lease.lease());
-    completion.set_row_count(10);
-    completion.set_has_scores(lease.split() == v1::TEST);
-    v1::FileEnd& end = *request.mutable_work_request()->add_file_ends();
-    end.set_split(lease.split());
-    end.set_chunk_count(lease.split() == v1::TEST ? 1 : 2);
-    Bytes scores;
-    wire::AppendScores(&scores, std::vector<float>(10, 0.5f), std::vector<uint8_t>(10, 1));
-    const bool is_test = completion.has_scores();
-    request = Exchange(request, is_test ? std::vector<Bytes>{scores} : std::vector<Bytes>()).at(0);
-  }
+  const uint64_t id = FinishTheRun() + 1;
   files_.FailFrom(1);
-  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(RequestHeader(++id))).ok());
+  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(RequestHeader(id))).ok());
   for (int i = 0; i < 20; ++i) Step();
   EXPECT_TRUE(Request(id).work_reply().has_finished()) << "who asks hears of it";
   v1::Header leave;

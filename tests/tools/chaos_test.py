@@ -141,6 +141,22 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.fault("sleep 0.5", "sleep 0.3; exit 3", patience_s=60), "")
         self.assertEqual(self.fault("sleep 0.5; exit 3", "sleep 0.3", patience_s=60), "exit codes: [3, 0]")
 
+    def is_over(self, *scripts):
+        """Of two servers, of which the disk of the second is full, and a trainer."""
+        plan = harm.Plan(seed=1, servers=2, trainers=1, stages=1, durability="PROCESS", harm=[])
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
+            members = [storm.Member(["sh", "-c", script], f"{folder}/{i}", running) for i, script in enumerate(scripts)]
+            for member in members:
+                member.process.wait()
+            return disturbed_run.was_over(storm.Storm(plan, [], members, storm.Result()), members, 1)
+
+    def test_a_disk_that_is_full_behind_the_end_is_said_by_its_server_alone(self):
+        full = "echo No space left on device; exit 1"
+        self.assertTrue(self.is_over("exit 0", "exit 0", "exit 0"))
+        self.assertTrue(self.is_over("exit 0", full, "exit 0"))
+        for others in (("exit 0", "exit 1", "exit 0"), (full, "exit 0", "exit 0"), ("exit 0", full, full),
+                       ("exit 1", full, "exit 0")):
+            self.assertFalse(self.is_over(*others), others)
 
 
 def varint(value):

@@ -162,6 +162,13 @@ def end_all(members):
         member.send(signal.SIGKILL)
 
 
+def was_over(disturbed, members, full):
+    """Whether the run had ended well before the disk of that server was full, which alone may say that it was."""
+    trainers = members[disturbed.plan.servers:]
+    said = all(member.process.poll() == 0 for member in trainers) and members[full].said(NO_SPACE)
+    return all(is_well(disturbed, i) or (said and i == full) for i in range(len(members)))
+
+
 def await_full(disturbed, members, result, site):
     """Until the run that is there has ended because a disk is full. (what is wrong with that, whether it has): it may
     have been over before."""
@@ -177,7 +184,7 @@ def await_full(disturbed, members, result, site):
             return "not over %d s after the disk was full: exit codes %s" % (FULL_S, codes(members)), True
         time.sleep(LOOK_S)
     site_disk.free()
-    if all(is_well(disturbed, i) for i in range(len(members))):
+    if was_over(disturbed, members, server):
         return "", False
     result.full_disks += 1
     silent = [disturbed.plan.name(i) for i, member in enumerate(members) if not member.said(NO_SPACE)]
