@@ -104,7 +104,7 @@ Status WriteSecret(const std::string& path, const std::string& text) {
   const Status status = is_written ? OkStatus() : CannotWrite(aside);
   close(file);
   if (!status.ok() || std::rename(aside.c_str(), path.c_str()) != 0) {
-    const Status failure = status.ok() ? CannotWrite(path) : status;
+    Status failure = status.ok() ? CannotWrite(path) : status;
     unlink(aside.c_str());
     return failure;
   }

@@ -1,6 +1,8 @@
 #include "common/transport/zap_handler.h"
 
 #include <array>
+#include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +49,7 @@ Result<std::unique_ptr<ZapHandler>> ZapHandler::Make(zmq::context_t& context,
     ended->connect(kEnd);
     return std::unique_ptr<ZapHandler>(
         new ZapHandler(std::move(requests), std::move(end), std::move(ended), std::move(peers)));
-  } catch (const zmq::error_t& error) {
+  } catch (const std::exception& error) {  // ZeroMQ's, or there is no thread to be had
     return Unavailable(StrCat("cannot ask who connects: ", error.what()));
   }
 }

@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
        .check =
            [&](const auto& arguments) {
              options = weir::tools::OptionsFromFlags();
-             const auto checked = weir::tools::Check(arguments, options, &config);
+             auto checked = weir::tools::Check(arguments, options, &config);
              if (checked.ok()) weir::tools::FindCheckpoints(config, &options);
              return checked;
            },

@@ -16,7 +16,6 @@ namespace weir::keys {
 namespace {
 
 using testing::HasSubstr;
-using transport::KeyList;
 using transport::KeyPair;
 
 class KeyFolder : public testing::Test {
