@@ -63,7 +63,7 @@ ZapHandler::ZapHandler(std::unique_ptr<zmq::socket_t> requests, std::unique_ptr<
       thread_([this] { Run(); }) {}
 
 ZapHandler::~ZapHandler() {
-  ended_->send(zmq::message_t(), zmq::send_flags::none);
+  CHECK_EQ(zmq_send(ended_->handle(), nullptr, 0, 0), 0) << zmq_strerror(zmq_errno());
   thread_.join();
 }
 
