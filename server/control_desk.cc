@@ -61,7 +61,7 @@ void ControlDesk::Take(const transport::PeerId& peer, const v1::Header& header,
 
 void ControlDesk::Tell(std::function<void()> send) {
   if (log_.failure().ok()) return log_.AwaitDurable(log_.last_number(), std::move(send));
-  if (coordinator_.failed() || has_kept_end()) send();
+  if (coordinator_.failed()) send();
 }
 
 std::optional<v1::Header> ControlDesk::ReplyTo(const transport::PeerId& peer,

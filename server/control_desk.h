@@ -38,7 +38,7 @@ class ControlDesk {
   bool has_kept_end() const;
 
  private:
-  // Once it is durable; where the log has failed only that the run has, or has finished before.
+  // Once it is durable; never where the log has failed, but that the run has.
   void Tell(std::function<void()> send);
   std::optional<v1::Header> ReplyTo(const transport::PeerId& peer, const v1::Header& header,
                                     const transport::Message& message, int64_t now_ms);

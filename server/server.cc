@@ -178,12 +178,12 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
     return is_done ? std::optional(Interrupted("stopped")) : std::nullopt;
   }
   if (coordinator_ && coordinator_->over(now_ms)) {
-    if (!own_failure_.ok() && !control_->has_kept_end()) return own_failure_;
+    if (!own_failure_.ok()) return own_failure_;
     if (!coordinator_->failed()) return OkStatus();
     return FailedPrecondition("the run has failed: " + coordinator_->failure());
   }
-  // It stays to tell the others that the run has failed, or has finished before.
-  const bool tells = coordinator_ && (coordinator_->failed() || control_->has_kept_end());
+  // Where the coordinator has made the run fail it stays to tell the others.
+  const bool tells = coordinator_ && coordinator_->failed();
   if (!own_failure_.ok() && !tells) return own_failure_;
   std::lock_guard lock(mutex_);
   return ended_;

@@ -66,14 +66,15 @@ Status Server::Recover() {
 
 void Server::LookAtLog(int64_t now_ms) {
   ServerLog& log = dispatcher_->log();
+  if (!log.failure().ok() && control_ && control_->has_kept_end()) {
+    LOG(WARNING) << log.failure().message() << "; the run has finished, and needs it no more";
+    log.GiveUp();
+  }
   if (!log.failure().ok() && own_failure_.ok()) {
     own_failure_ = log.failure();
     if (coordinator_) coordinator_->OnOwnEnd(own_failure_.message(), now_ms);
-    if (control_ && control_->has_kept_end()) {
-      LOG(WARNING) << own_failure_.message() << ", behind the end of the run, which has finished";
-    }
   }
-  if (!own_failure_.ok()) return;
+  if (!own_failure_.ok() || !log.has_begun()) return;
   const bool is_saving = saving_ && saving_->has_begun();
   const bool is_cut = checkpoints_->holds_cut() || (shard_ && dispatcher_->pulled().holds_cut());
   if (is_saving || is_cut || !life_.IsSnapshotDue(log)) return;

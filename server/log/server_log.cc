@@ -1,5 +1,7 @@
 #include "server/log/server_log.h"
 
+#include <limits>
+
 namespace weir::server {
 namespace {
 
@@ -131,8 +133,15 @@ void ServerLog::Release(uint64_t number, Waiting* waiting) {
   }
 }
 
+void ServerLog::GiveUp() {
+  End();
+  constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+  Release(kAll, &waiting_);
+  Release(kAll, &waiting_for_durable_);
+}
+
 bool ServerLog::TakePromise() {
-  if (!writing_.syncs) return false;
+  if (!has_begun() || !writing_.syncs) return false;
   const uint64_t durable = writer_->durable();
   return std::exchange(told_number_, durable) != durable;
 }

@@ -38,6 +38,8 @@ class ServerLog {
   bool TakePromise();
   // What was queued is written, if it can be.
   void End() { writer_.reset(); }
+  // It has failed, and nothing that it lacks is needed any more: nobody waits for it.
+  void GiveUp();
 
   void AddRun(uint64_t run);
   void AddHello(cluster::Seat seat, const v1::Hello& hello);
