@@ -41,6 +41,11 @@ class LoggedServerZero : public LoggedServer {
     Start();
   }
 
+  // Time enough for a reply, if there is one.
+  void SendAlone(const v1::Header& header) {
+    CHECK(client_->Send(connection_, session::MakeMessage(header)).ok());
+    for (int i = 0; i < 20; ++i) Step();
+  }
   // Does what the lease asks for, and asks for more.
   v1::Header Complete(const v1::ChunkLease& lease, uint64_t id) {
     const bool is_test = lease.split() == v1::TEST;
@@ -137,9 +142,17 @@ TEST_F(LoggedServerZero, AFullDiskDoesNotUndoARunThatHasFinished) {
   run_ = Join(5).join_reply().run();
   const uint64_t id = FinishTheRun() + 1;
   files_.FailFrom(1);
-  ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(RequestHeader(id))).ok());
-  for (int i = 0; i < 20; ++i) Step();
+  SendAlone(RequestHeader(id));
   EXPECT_TRUE(Request(id).work_reply().has_finished()) << "who asks hears of it";
+  while (client_->Receive(0)) continue;  // what was asked for before comes, too
+  v1::Header hello = Hello(1);
+  hello.mutable_hello()->set_run(run_);
+  SendAlone(hello);
+  const auto reply = client_->Receive(0);
+  ASSERT_TRUE(reply.has_value()) << "who wants what has changed gets it";
+  const v1::Header header = *session::ParseHeader(reply->message);
+  EXPECT_TRUE(header.has_hello_reply()) << header.DebugString();
+  while (client_->Receive(0)) continue;
   v1::Header leave;
   *leave.mutable_leave()->mutable_speaker() = RequestHeader(0).work_request().speaker();
   ASSERT_TRUE(client_->Send(connection_, session::MakeMessage(leave)).ok());
