@@ -1,5 +1,7 @@
 #include "tests/simulation/simulated_process.h"
 
+#include "common/session/damage.h"
+
 namespace weir::simulation {
 
 void SimulatedProcess::Begin() {
@@ -56,6 +58,7 @@ std::unique_ptr<transport::ClientTransport> SimulatedProcess::MakeClient(
   plan.seed = KeyedHash(plan.seed, who, life_);
   plan.clock = &clock_;
   plan.flip_probability = damage;
+  plan.most_flips = session::DamageBook::kMostTimes - 1;  // more are no chance, and end it
   auto client = std::make_unique<WatchedTransport>(&scene_, who, plan, std::move(seen));
   transports_.push_back(client.get());
   return client;

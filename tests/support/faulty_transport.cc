@@ -67,7 +67,7 @@ Status FaultyClientTransport::Send(ConnectionId id, Message message) {
     ++counts_.drops;
   } else {
     const bool twice = fault == Fault::kDuplicate;
-    if (fault == Fault::kFlip) {
+    if (IsFlipped(Direction::kOut, fault)) {
       message = WithFlippedBit(*entry, Direction::kOut, index, std::move(message));
     }
     const int64_t delay_ms = DrawDelayMs(*entry, Direction::kOut, index);
@@ -147,6 +147,12 @@ FaultyClientTransport::Fault FaultyClientTransport::DrawFault(const Entry& entry
   if (unit < duplicate_below) return Fault::kDuplicate;
   if (unit < duplicate_below + plan_.flip_probability) return Fault::kFlip;
   return Fault::kNone;
+}
+
+bool FaultyClientTransport::IsFlipped(Direction direction, Fault fault) {
+  int& flips = flips_[static_cast<size_t>(direction)];
+  flips = fault == Fault::kFlip && flips < plan_.most_flips ? flips + 1 : 0;
+  return flips > 0;
 }
 
 int64_t FaultyClientTransport::DrawDelayMs(const Entry& entry, Direction direction,
@@ -242,7 +248,7 @@ void FaultyClientTransport::Admit(ConnectionMessage received) {
   } else if (fault == Fault::kDrop) {
     ++counts_.drops;
   } else {
-    if (fault == Fault::kFlip) {
+    if (IsFlipped(Direction::kIn, fault)) {
       received.message = WithFlippedBit(*entry, Direction::kIn, index, std::move(received.message));
     }
     Hold(lane, std::move(received.message), DrawDelayMs(*entry, Direction::kIn, index),

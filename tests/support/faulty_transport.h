@@ -33,18 +33,15 @@ struct FaultPlan {
   double break_probability = 0;  // the connection breaks, and this message is lost with it
   double drop_probability = 0;   // only this message is lost: a gap that no tcp connection makes
   double duplicate_probability = 0;     // it arrives twice
-  double flip_probability = 0;          // a bit of it is another one
+  double flip_probability = 0;          // a bit of it is another one ...
+  int most_flips = 1'000'000;           // ... of so many one behind the other in a direction
   double late_probability = 0;          // at a break what waits to leave leaves on the next one
   int64_t max_delay_ms = 0;             // each message waits for 0..max_delay_ms, uniformly
   const Clock* clock = &Clock::Real();  // of delays
 };
 
 struct FaultCounts {
-  int64_t breaks = 0;
-  int64_t drops = 0;
-  int64_t duplicates = 0;
-  int64_t flips = 0;
-  int64_t delays = 0;
+  int64_t breaks = 0, drops = 0, duplicates = 0, flips = 0, delays = 0;
 };
 
 class FaultyClientTransport final : public ClientTransport {
@@ -93,6 +90,7 @@ class FaultyClientTransport final : public ClientTransport {
 
   Fault DrawFault(const Entry& entry, Direction direction, uint64_t message_index) const;
   int64_t DrawDelayMs(const Entry& entry, Direction direction, uint64_t message_index) const;
+  bool IsFlipped(Direction direction, Fault fault);  // counts those one behind the other
   void Break(Entry& entry);
   void BreakByFault(Entry& entry, Direction direction, uint64_t message_index);
   Message WithFlippedBit(const Entry& entry, Direction direction, uint64_t message_index,
@@ -113,6 +111,7 @@ class FaultyClientTransport final : public ClientTransport {
   ConnectionId next_id_ = 1;
   std::set<std::string> cut_;
   std::vector<ConnectionId> broken_;  // and not told yet
+  int flips_[2] = {0, 0};             // one behind the other, of each direction
   FaultCounts counts_;
   std::atomic<bool> woken_{false};
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -143,6 +144,18 @@ TEST_F(FaultyTransport, AFlipIsOfOneBit) {
     ASSERT_EQ(bits, 1);
   }
   EXPECT_EQ(client_->counts().flips, 100);
+}
+
+TEST_F(FaultyTransport, OnlySoManyAreFlippedOneBehindTheOther) {
+  Start({.flip_probability = 1, .most_flips = 2});
+  for (int i = 1; i <= 9; ++i) {
+    Send(1234567);
+    const Message came = server_->Receive(kLongMs).value().message;
+    const bool is_whole =
+        std::ranges::equal(came.parts[0].span(), NumberMessage(1234567).parts[0].span());
+    EXPECT_EQ(is_whole, i % 3 == 0) << i;
+  }
+  EXPECT_EQ(client_->counts().flips, 6);
 }
 
 TEST_F(FaultyTransport, DelaysKeepOrderAndLoseNothing) {
