@@ -89,6 +89,13 @@ TEST_F(ServerSteps, AnswerWhatHasCome) {
   EXPECT_LE(run, names_);
 }
 
+TEST_F(ServerSteps, TakeWhatIsSaidFromWhoMaySayIt) {
+  Load();
+  EXPECT_EQ(Ask(*network_.MakeClient({}, "trainer 1"), Join()).refusal().reason(),
+            "who has the key of trainer 1 may not speak for trainer 0");
+  EXPECT_TRUE(Ask(*network_.MakeClient({}, "trainer 0"), Join()).has_join_reply());
+}
+
 // Its process is gone with it, most likely, and the one that asks is the next.
 TEST_F(ServerSteps, GiveTheSeatOfWhoseConnectionHasEndedToTheNextSoon) {
   Load();

@@ -592,26 +592,29 @@ TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   EXPECT_FALSE(Join(2, 9, true).refusal().finished_well()) << "it was to save the model";
 }
 
-// Of one that joined and has never got as far as to ask for work.
-TEST_F(CoordinatorTest, AHeartbeatHearsThatTheRunHasFinishedWell) {
-  Admit(0);
-  Admit(1);
+// Trainer 1 joined and has never got as far as to ask for work.
+class EarlyMember : public CoordinatorTest {
+ protected:
+  EarlyMember() {
+    Admit(0);
+    Admit(1);
+  }
+  bool HearsOfTheEnd() {
+    uint64_t last_id = 0;
+    FinishTheRun(&last_id);
+    coordinator_.Tick(now_ms_);
+    return Heartbeat(1).finished_well();
+  }
+};
+
+TEST_F(EarlyMember, HearsThatTheRunHasFinishedWell) {
   EXPECT_FALSE(Heartbeat(1).finished_well());
-  uint64_t last_id = 0;
-  FinishTheRun(&last_id);
-  coordinator_.Tick(now_ms_);
-  EXPECT_TRUE(Heartbeat(1).finished_well());
+  EXPECT_TRUE(HearsOfTheEnd());
 }
 
-// They are there as long as somebody is to save the model.
-TEST_F(CoordinatorTest, AHeartbeatDoesNotHearThatServersMayBeGoneWhoAreNot) {
-  Admit(0);
-  Admit(1);
+TEST_F(EarlyMember, DoesNotHearSoWhileServersAreThereForWhoSavesTheModel) {
   ASSERT_TRUE(Join(2, 9, true).has_join_reply());
-  uint64_t last_id = 0;
-  FinishTheRun(&last_id);
-  coordinator_.Tick(now_ms_);
-  EXPECT_FALSE(Heartbeat(1).finished_well());
+  EXPECT_FALSE(HearsOfTheEnd());
 }
 
 TEST_F(CoordinatorTest, TheLastReplyIsRepeatedToo) {
