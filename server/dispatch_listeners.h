@@ -13,6 +13,8 @@
 namespace weir::server {
 
 struct DispatchListeners {
+  // Whether server 0 has let in this process of the seat, and none since. Empty: all may come.
+  std::function<bool(cluster::Seat seat, uint64_t incarnation)> is_granted = {};
   // Something has come on the connection of this incarnation.
   std::function<void(cluster::Seat seat, uint64_t incarnation)> heard = {};
   // A push was queued, as this step of its stage: how far its lease has come.

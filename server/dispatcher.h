@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/server_session.h"
 #include "common/transport/transport.h"
@@ -75,6 +74,7 @@ class Dispatcher {
 
   // Why a hello is not taken up; where that is Unavailable, it may be said again.
   Status Check(const v1::Hello& hello, uint64_t run) const;
+  Status CheckGrant(const v1::Hello& hello) const;
   void Greet(Worker& worker, const transport::PeerId& peer, const v1::Hello& hello);
   void TakeConnection(Worker& worker, const transport::PeerId& old_peer, const v1::Hello& hello);
   // Why a push cannot be taken; empty where it can.

@@ -54,6 +54,16 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
   Greet(workers_.Of({hello.trainer(), hello.stage()}), peer, hello);
 }
 
+// Of a process that has a session here it was known.
+Status Dispatcher::CheckGrant(const v1::Hello& hello) const {
+  const cluster::Seat seat{hello.trainer(), hello.stage()};
+  const Worker* const known = workers_.Find(seat);
+  if (known != nullptr && hello.incarnation() <= known->session.incarnation()) return OkStatus();
+  if (!listeners_.is_granted || listeners_.is_granted(seat, hello.incarnation())) return OkStatus();
+  return Unavailable(StrCat("it has not heard from server 0 that incarnation ", hello.incarnation(),
+                            " of ", cluster::Name(seat), " was let in"));
+}
+
 Status Dispatcher::Check(const v1::Hello& hello, uint64_t run) const {
   if (!HasStage(shard_->layout(), hello)) {
     return FailedPrecondition(
@@ -71,6 +81,7 @@ Status Dispatcher::Check(const v1::Hello& hello, uint64_t run) const {
                *in_stages_ ? "one stage of the model each" : "the whole model each",
                "; give all a --stage or none"));
   }
+  WEIR_RETURN_IF_ERROR(CheckGrant(hello));
   const Worker* const known = workers_.Find({hello.trainer(), hello.stage()});
   if (known == nullptr) return OkStatus();
   const Worker& worker = *known;

@@ -17,7 +17,7 @@ ShardReporterOptions ReportsOf(const v1::ClusterConfig& cluster, const std::stri
   options.first_timeout_ms = cluster.connect_timeout_ms();
   options.timeout_ms = ServerPatienceMs(cluster);
   options.loading = [server] { return server->loading(); };
-  options.departures = &server->departures();
+  options.news = &server->news();
   ReportSaving(server->saving(), &options);
   server->checkpoints().Report(&options);
   return options;

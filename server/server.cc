@@ -58,28 +58,8 @@ Server::Server(const v1::Config& config, uint32_t server_count, uint32_t shard_i
   checkpoints_ =
       std::make_unique<ServerCheckpoints>(config_, options_, shard_index, server_count,
                                           coordinator_.get(), [this] { transport_->Wake(); });
-  Dispatcher::Listeners listeners;
-  listeners.may_cut = [this] {
-    if (saving_ && saving_->holds_cut()) return false;
-    life_.YieldCut();
-    checkpoints_->YieldCut();
-    return true;
-  };
-  listeners.checkpoint = [this](uint64_t number) {
-    life_.YieldCut();
-    dispatcher_->pulled().YieldCut();
-    checkpoints_->Take(number, run_, shard_.get());
-  };
-  if (coordinator_) {
-    listeners.heard = [this](cluster::Seat seat, uint64_t incarnation) {
-      coordinator_->OnWord(seat, incarnation, received_ms_);
-    };
-    listeners.offset = [this](cluster::Seat seat, const v1::Push& push, uint64_t step) {
-      coordinator_->OnOffset(seat, push, step);
-    };
-  }
-  dispatcher_ = std::make_unique<Dispatcher>(nullptr, &mail_, identity_, &life_, shard_index,
-                                             std::move(listeners));
+  dispatcher_ =
+      std::make_unique<Dispatcher>(nullptr, &mail_, identity_, &life_, shard_index, Listeners());
   if (coordinator_) {
     control_ = std::make_unique<ControlDesk>(coordinator_.get(), &mail_, &dispatcher_->log());
   }
@@ -126,7 +106,7 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   LookAtSaving();
   LookAtLog(now_ms);
   if (control_) control_->SendHeld(now_ms);
-  dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : departures_.Get());
+  dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : news_.departures.Get());
   dispatcher_->Tick(now_ms);
   mail_.Tick();
   return Outcome(now_ms);

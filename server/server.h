@@ -16,7 +16,7 @@
 #include "common/transport/transport.h"
 #include "server/control_desk.h"
 #include "server/coordinator/coordinator.h"
-#include "server/departure_list.h"
+#include "server/coordinator_news.h"
 #include "server/dispatcher.h"
 #include "server/loader.h"
 #include "server/log/server_life.h"
@@ -44,8 +44,7 @@ class Server {
   void StopBehindCheckpoint();  // the same; without checkpoints it stops at once
   void Serve(uint64_t run);     // any thread; of a ShardReporter: which run this is
   void End(Status status);      // and that it is over
-  // Before Run. Hears, on any thread, why the process is about to end for want of memory. And:
-  // returns the address with the port that was bound.
+  // Before Run. Hears, on any thread, that memory has run out. Bind: the address with its port.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
@@ -57,12 +56,13 @@ class Server {
 
   const v1::RunIdentity& identity() const { return identity_; }
   const ServerLife& life() const { return life_; }
-  DepartureList& departures() { return departures_; }  // of shard > 0, as server 0 tells them
-  bool is_loaded() const { return is_loaded_; }        // any thread; and how far that is
+  CoordinatorNews& news() { return news_; }      // of shard > 0
+  bool is_loaded() const { return is_loaded_; }  // any thread; and how far that is
   std::optional<v1::Loading> loading() const;
   Shard& shard() { return *shard_; }  // for tests, once it is loaded, with nothing in flight
 
  private:
+  DispatchListeners Listeners();
   void StartLoading();
   std::unique_ptr<Shard> NewShard(bool awaits_load, LoadProgress* progress);
   Loader::Made MakeShard(LoadProgress* progress);  // in the background
@@ -108,7 +108,7 @@ class Server {
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
   std::atomic<bool> is_loaded_{false};
   Status own_failure_;  // it cannot load, or not write its log
-  DepartureList departures_;
+  CoordinatorNews news_;
   mutable std::mutex mutex_;
   std::optional<Status> ended_;
   bool tells_loading_ = false;

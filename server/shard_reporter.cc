@@ -10,6 +10,12 @@
 #include "common/session/header_message.h"
 
 namespace weir::server {
+namespace {
+
+// Who says hello may make a server ask, and so often at most.
+constexpr int64_t kWishIntervalMs = 5;
+
+}  // namespace
 
 ShardReporter::ShardReporter(ShardReporterOptions options,
                              std::unique_ptr<transport::ClientTransport> transport,
@@ -33,6 +39,7 @@ void ShardReporter::SayFailure(const Status& status) {
 void ShardReporter::End(const std::string& failure) {
   std::lock_guard lock(mutex_);
   if (!transport_) return;
+  if (options_.news != nullptr) options_.news->grants.OnWish({});
   stopping_ = true;
   transport_->Wake();
   if (thread_.joinable()) thread_.join();
@@ -45,6 +52,7 @@ void ShardReporter::End(const std::string& failure) {
 }
 
 void ShardReporter::Start() {
+  if (options_.news != nullptr) options_.news->grants.OnWish([this] { transport_->Wake(); });
   thread_ = std::thread([this] {
     while (Step(options_.interval_ms)) continue;
   });
@@ -83,10 +91,15 @@ std::optional<Status> ShardReporter::Report(int64_t timeout_ms) {
 }
 
 Status ShardReporter::ReportIfDue(int64_t now_ms) {
+  if (options_.news != nullptr && options_.news->grants.has_wish()) {
+    next_report_ms_ = std::min(next_report_ms_, reported_ms_ + kWishIntervalMs);
+  }
   if (now_ms < next_report_ms_) return OkStatus();
   answered_next_ms_ = now_ms + TellProgress();
   next_report_ms_ = std::min(answered_next_ms_, now_ms + options_.busy_interval_ms);
   WEIR_RETURN_IF_ERROR(Reconnect(now_ms));
+  reported_ms_ = now_ms;
+  if (options_.news != nullptr) options_.news->grants.ClearWish();
   SendReport();
   return OkStatus();
 }
@@ -133,68 +146,6 @@ int64_t ShardReporter::TellProgress() {
 // A full queue means that nobody takes our reports; CheckSilence speaks of that.
 void ShardReporter::SendReport() {
   (void)transport_->Send(connection_, session::MakeMessage(header_));
-}
-
-std::optional<Status> ShardReporter::OnMessage(const transport::Message& message) {
-  const auto header = session::ParseHeader(message);
-  if (header.status().code() == StatusCode::kFailedPrecondition) {
-    return Refused(header.status().message());
-  }
-  if (!header.ok()) return std::nullopt;  // reports are made again and again
-  if (header->has_shard_reply()) return OnReply(header->shard_reply());
-  // Whoever is there does not take reports: it is not the coordinator, or not of our kind.
-  if (header->has_refusal() && !header->refusal().retry()) {
-    return Refused(header->refusal().reason());
-  }
-  return std::nullopt;
-}
-
-std::optional<Status> ShardReporter::OnReply(const v1::ShardReply& reply) {
-  heard_once_ = true;
-  const int64_t now_ms = clock_.NowMs();
-  if (reply.state() == v1::ShardReply::TAKEN) {
-    // A restarted server stays for a while, so that workers learn that it was restarted.
-    if (now_ms - heard_ms_ <= options_.taken_timeout_ms) return std::nullopt;
-    return Refused(reply.reason());
-  }
-  heard_ms_ = now_ms;
-  if (run_ == 0) {
-    run_ = reply.run();
-    header_.mutable_shard_report()->set_run(run_);
-    on_run_(run_);
-  }
-  if (run_ != reply.run()) {
-    return FailedPrecondition(StrCat("server 0 at ", options_.coordinator_address,
-                                     " was restarted and knows nothing of this run; start the run "
-                                     "again, with all servers"));
-  }
-  if (reply.state() == v1::ShardReply::REFUSED) return Refused(reply.reason());
-  if (reply.save() && options_.on_save && !std::exchange(was_told_to_save_, true)) {
-    options_.on_save();
-  }
-  if (options_.departures != nullptr) {
-    options_.departures->Set({reply.departures().begin(), reply.departures().end()});
-  }
-  const bool failed = reply.state() == v1::ShardReply::FAILED;
-  if (!failed && reply.state() != v1::ShardReply::FINISHED) return std::nullopt;
-  header_.mutable_shard_report()->set_farewell(true);
-  SendReport();
-  if (!failed) return OkStatus();
-  return FailedPrecondition(StrCat("the run has failed: ", reply.reason()));
-}
-
-std::optional<Status> ShardReporter::CheckSilence() const {
-  const int64_t silent_ms = clock_.NowMs() - heard_ms_;
-  if (silent_ms <= (heard_once_ ? options_.timeout_ms : options_.first_timeout_ms)) {
-    return std::nullopt;
-  }
-  return DeadlineExceeded(StrCat("server 0 (the coordinator) at ", options_.coordinator_address,
-                                 " did not answer for ", silent_ms, " ms; is it running?"));
-}
-
-Status ShardReporter::Refused(const std::string& reason) const {
-  return FailedPrecondition(
-      StrCat("server 0 at ", options_.coordinator_address, " refuses: ", reason));
 }
 
 }  // namespace weir::server

@@ -22,7 +22,7 @@
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
-#include "server/departure_list.h"
+#include "server/coordinator_news.h"
 
 namespace weir::server {
 
@@ -48,7 +48,7 @@ struct ShardReporterOptions {
   std::function<std::optional<v1::PartReport>()> checkpoint = {};
   // Any thread: whether somebody wants one, once. Empty: nobody does.
   std::function<bool()> wants_checkpoint = {};
-  DepartureList* departures = nullptr;  // where the shard looks for them; null: nowhere
+  CoordinatorNews* news = nullptr;  // where the shard looks for them; null: nowhere
   // While it loads or saves, since others wait for its end, and while there is no answer: server 0
   // may be there again at any moment.
   int64_t busy_interval_ms = 200;
@@ -84,6 +84,7 @@ class ShardReporter {
   Status ReportIfDue(int64_t now_ms);
   Status Reconnect(int64_t now_ms);
   void SendReport();
+  void Take(const v1::ShardReply& reply);  // what it says of others
   // Puts into the reports how far it is. When the next one is due.
   int64_t TellProgress();
   // How the reporter ends, if this ends it.
@@ -108,6 +109,7 @@ class ShardReporter {
   AwakeClock clock_;
   uint64_t run_ = 0;  // of the first coordinator heard
   int64_t next_report_ms_ = 0;
+  int64_t reported_ms_ = 0;
   int64_t answered_next_ms_ = 0;  // the same, if the last one is answered
   int64_t heard_ms_ = 0;
   int64_t connection_ms_ = 0;  // when the connection was opened, or last carried something here

@@ -68,6 +68,11 @@ bool Membership::IsMember(Seat seat) const {
   return found != members_.end() && found->second.present;
 }
 
+uint64_t Membership::LastIncarnation(Seat seat) const {
+  const auto found = members_.find(seat);
+  return found == members_.end() ? 0 : found->second.incarnation;
+}
+
 size_t Membership::member_count() const {
   return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
                                            [](const auto& entry) { return entry.second.present; }));

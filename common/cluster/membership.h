@@ -66,6 +66,12 @@ class Membership {
   std::vector<Seat> Expire(int64_t now_ms);
 
   bool IsMember(Seat seat) const;
+  // Of the process that was let in last, whether it is still there or not; 0: none.
+  uint64_t LastIncarnation(Seat seat) const;
+  template <typename Visit>  // (Seat, its last incarnation)
+  void ForEachSeat(const Visit& visit) const {
+    for (const auto& [seat, member] : members_) visit(seat, member.incarnation);
+  }
   size_t member_count() const;
   uint64_t epoch() const { return epoch_; }
 

@@ -360,6 +360,18 @@ void Coordinator::TakeProgress(const v1::ShardReport& report) {
   if (report.wants_checkpoint()) checkpoints_.Want();
 }
 
+void Coordinator::TellNews(v1::ShardReply* reply) const {
+  for (v1::Departure& departure : director_.departures()) {
+    *reply->add_departures() = std::move(departure);
+  }
+  membership_.ForEachSeat([&](cluster::Seat seat, uint64_t incarnation) {
+    v1::Grant& grant = *reply->add_grants();
+    grant.set_trainer(seat.trainer);
+    grant.set_stage(seat.stage);
+    grant.set_incarnation(incarnation);
+  });
+}
+
 std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& report,
                                                      int64_t now_ms) {
   const auto needs_shard = [&] { return needs_servers() || ClosesCheckpoint(now_ms); };
@@ -377,9 +389,7 @@ std::optional<v1::Header> Coordinator::OnShardReport(const v1::ShardReport& repo
                              : failed()    ? v1::ShardReply::FAILED
                                            : v1::ShardReply::FINISHED);
     outcome.reply->set_reason(failure());
-    for (v1::Departure& departure : director_.departures()) {
-      *outcome.reply->add_departures() = std::move(departure);
-    }
+    TellNews(&*outcome.reply);
   }
   v1::Header header;
   *header.mutable_shard_reply() = *std::move(outcome.reply);

@@ -120,6 +120,10 @@ class Coordinator {
 
   // Of a run in rounds: who is gone from which.
   std::vector<v1::Departure> departures() const { return director_.departures(); }
+  // Whether this process of the seat is the last one that was let in.
+  bool IsGranted(cluster::Seat seat, uint64_t incarnation) const {
+    return incarnation != 0 && membership_.LastIncarnation(seat) == incarnation;
+  }
 
   void Tick(int64_t now_ms);
   void Fail(std::string reason);
@@ -226,6 +230,7 @@ class Coordinator {
     std::optional<v1::Header> reply;
   };
   Repeat FindRepeat(cluster::Seat seat, uint64_t request_id);
+  void TellNews(v1::ShardReply* reply) const;
   void TakeProgress(const v1::ShardReport& report);
   void TakeReport(cluster::Seat seat, const v1::WorkerReport& report);
   void TakeWork(const v1::WorkRequest& request, cluster::Seat seat,

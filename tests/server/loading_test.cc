@@ -124,6 +124,7 @@ TEST_F(LoadingServer, TellsWhoWantsToJoinHowFarItIsAndThenAdmitsIt) {
 TEST_F(LoadingServer, AnotherShardTellsWhoSaysHello) {
   Start(LoadHeldBack(), 2, 1);
   server_->Serve(7);
+  Grant(Hello().hello(), &server_->news().grants);
   EXPECT_THAT(AwaitHalf(Hello()).reason(), HasSubstr("it is loading, "));
   v1::Header stranger = Hello();
   stranger.mutable_hello()->mutable_identity()->set_server_count(3);

@@ -17,8 +17,7 @@
 
 namespace weir::server {
 
-inline constexpr char kLoggedAddress[] = "inproc://logged";
-inline constexpr char kData[] = "/data";
+inline constexpr char kLoggedAddress[] = "inproc://logged", kData[] = "/data";
 inline constexpr uint64_t kLoggedRun = 17;
 
 inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
@@ -61,6 +60,7 @@ class LoggedServer : public testing::Test {
   }
 
   std::vector<v1::Header> Exchange(const v1::Header& header, std::vector<Bytes> body = {}) {
+    if (header.has_hello()) Grant(header.hello(), &server_->news().grants);
     CHECK(client_->Send(connection_, MakeParts(header, std::move(body))).ok());
     std::vector<v1::Header> replies;
     changes_.clear();

@@ -1,5 +1,6 @@
 // A server without a thread: its steps and what it does in the background are the test's, and so
 // are its time and names.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -38,6 +39,15 @@ class ServerSteps : public testing::Test {
     v1::Header header;
     *header.mutable_join()->mutable_identity() = server_->identity();
     header.mutable_join()->set_nonce(5);
+    return header;
+  }
+
+  v1::Header Hello(uint64_t incarnation, uint64_t run) const {
+    v1::Header header;
+    *header.mutable_hello()->mutable_identity() = server_->identity();
+    header.mutable_hello()->set_incarnation(incarnation);
+    header.mutable_hello()->set_connection(1);
+    header.mutable_hello()->set_run(run);
     return header;
   }
 
@@ -96,17 +106,27 @@ TEST_F(ServerSteps, TakeWhatIsSaidFromWhoMaySayIt) {
   EXPECT_TRUE(Ask(*network_.MakeClient({}, "trainer 0"), Join()).has_join_reply());
 }
 
+// Its number alone is worth nothing, and the process that has the seat keeps it.
+TEST_F(ServerSteps, OpenNoSessionForAProcessThatWasNotLetIn) {
+  Load();
+  const auto client = network_.MakeClient();
+  const v1::Header hello = Hello(1, Ask(*client, Join()).join_reply().run());
+  v1::Header never = hello;
+  never.mutable_hello()->set_incarnation(2);
+  EXPECT_TRUE(Ask(*network_.MakeClient(), never).refusal().retry());
+  EXPECT_TRUE(Ask(*client, hello).has_hello_reply());
+  EXPECT_THAT(Ask(*network_.MakeClient(), never).refusal().reason(),
+              testing::HasSubstr("that incarnation 2 of trainer 0 was let in"));
+  never.mutable_hello()->set_trainer(7);
+  EXPECT_TRUE(Ask(*network_.MakeClient(), never).refusal().retry());
+}
+
 // Its process is gone with it, most likely, and the one that asks is the next.
 TEST_F(ServerSteps, GiveTheSeatOfWhoseConnectionHasEndedToTheNextSoon) {
   Load();
   auto client = network_.MakeClient();
   const uint64_t run = Ask(*client, Join()).join_reply().run();
-  v1::Header hello;
-  *hello.mutable_hello()->mutable_identity() = server_->identity();
-  hello.mutable_hello()->set_incarnation(1);
-  hello.mutable_hello()->set_connection(1);
-  hello.mutable_hello()->set_run(run);
-  EXPECT_TRUE(Ask(*client, hello).has_hello_reply());
+  EXPECT_TRUE(Ask(*client, Hello(1, run)).has_hello_reply());
   client.reset();
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(server_->Step(0).has_value());
   const auto next = network_.MakeClient();

@@ -396,6 +396,8 @@ TEST_F(ServerTest, AnotherShardTakesWorkersOfTheRunThatItIsToldOf) {
   server_->Serve(6);
   EXPECT_THAT(Exchange(connection, Hello(0, 1)).refusal().reason(), HasSubstr("another run"));
   run_ = 6;
+  EXPECT_THAT(Exchange(connection, Hello(0, 1)).refusal().reason(), HasSubstr("was let in"));
+  Grant(Hello(0, 1).hello(), &server_->news().grants);
   EXPECT_TRUE(Exchange(connection, Hello(0, 1)).has_hello_reply());
 }
 
@@ -518,6 +520,7 @@ TEST_F(ServerTest, GarbageDoesNotKeepItFromServing) {
 
   GarbageMaker garbage(sound, 5);
   const auto connection = client_->Open(kServerAddress).value();
+  ASSERT_EQ(JoinRun(connection, 3), 1u);
   ASSERT_TRUE(Exchange(connection, Hello(3, 1)).has_hello_reply()) << "so that pushes get far";
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(client_->Send(connection, garbage.Next()).ok());

@@ -18,6 +18,7 @@
 #include "common/transport/message.h"
 #include "common/wire/piece_frame.h"
 #include "common/wire/row_frame.h"
+#include "server/grant_list.h"
 #include "server/shard/pending.h"
 
 namespace weir::server {
@@ -135,6 +136,16 @@ inline std::vector<float> InitialRow(const ModelLayout& layout, uint32_t table, 
   std::vector<float> row(kDimension);
   InitialRowValues(layout.seed(), layout.tables()[table], id, row);
   return row;
+}
+
+// Server 0 has let that process in, as another server hears it.
+inline void Grant(const v1::Hello& hello, GrantList* grants) {
+  v1::ShardReply reply;
+  v1::Grant& grant = *reply.add_grants();
+  grant.set_trainer(hello.trainer());
+  grant.set_stage(hello.stage());
+  grant.set_incarnation(hello.incarnation());
+  grants->Set(reply);
 }
 
 }  // namespace weir::server

@@ -25,15 +25,17 @@ class ShardReporterTest : public testing::Test {
  protected:
   ShardReporterTest() { CHECK(coordinator_->Bind(kCoordinatorAddress).ok()); }
 
-  std::unique_ptr<ShardReporter> Start(int64_t timeout_ms, int64_t reconnect_ms = kEndPatienceMs) {
+  std::unique_ptr<ShardReporter> Start(int64_t timeout_ms, int64_t reconnect_ms = kEndPatienceMs,
+                                       CoordinatorNews* news = nullptr) {
     ShardReporterOptions options;
     options.coordinator_address = kCoordinatorAddress;
     options.identity.set_model(42);
     options.shard_index = 2;
     options.first_timeout_ms = options.timeout_ms = timeout_ms;
     options.taken_timeout_ms = 50;
-    options.interval_ms = 20;
+    options.interval_ms = interval_ms_;
     options.reconnect_ms = reconnect_ms;
+    options.news = news;
     auto reporter = std::make_unique<ShardReporter>(
         options, network_.MakeClient(), [this](uint64_t run) { told_.push_back(run); },
         [this](Status status) { end_.set_value(std::move(status)); });
@@ -52,6 +54,7 @@ class ShardReporterTest : public testing::Test {
     reply.mutable_shard_reply()->set_reason(reason);
     reply.mutable_shard_reply()->set_run(run_);
     reply.mutable_shard_reply()->set_save(is_to_save_);
+    reply.mutable_shard_reply()->mutable_grants()->Assign(grants_.begin(), grants_.end());
     CHECK(coordinator_->Send(incoming->peer, session::MakeMessage(reply)).ok());
     return report;
   }
@@ -75,7 +78,27 @@ class ShardReporterTest : public testing::Test {
   std::vector<uint64_t> told_;  // to be read after End
   uint64_t run_ = 5;
   bool is_to_save_ = false;
+  std::vector<v1::Grant> grants_;
+  int64_t interval_ms_ = 20;
 };
+
+// Who says hello behind the last report need not wait for the next.
+TEST_F(ShardReporterTest, AsksAtOnceForAProcessThatItHasNotHeardOf) {
+  interval_ms_ = kEndPatienceMs;
+  CoordinatorNews news;
+  const auto reporter = Start(kEndPatienceMs, kEndPatienceMs, &news);
+  AnswerOne(v1::ShardReply::RUNNING);
+  EXPECT_FALSE(news.grants.Has({3, 1}, 2));
+  v1::Grant& grant = grants_.emplace_back();
+  grant.set_trainer(3);
+  grant.set_stage(1);
+  grant.set_incarnation(2);
+  AnswerOne(v1::ShardReply::FINISHED);
+  EXPECT_TRUE(End().ok());
+  EXPECT_TRUE(news.grants.Has({3, 1}, 2));
+  EXPECT_FALSE(news.grants.Has({3, 1}, 1)) << "another was let in since";
+  EXPECT_FALSE(news.grants.Has({3, 0}, 2));
+}
 
 TEST_F(ShardReporterTest, EndsWhenItRunsOutOfMemory) {
   auto client = std::make_unique<test::NoMemoryClient>(network_.MakeClient());

@@ -91,7 +91,7 @@ void SimulatedServer::StartReporter() {
                                        .first_timeout_ms = cluster.connect_timeout_ms(),
                                        .timeout_ms = server::ServerPatienceMs(cluster),
                                        .loading = [this] { return server_->loading(); },
-                                       .departures = &server_->departures()};
+                                       .news = &server_->news()};
   reporter_ = std::make_unique<server::ShardReporter>(
       std::move(options), MakeClient(50 + shard_, [](const auto&, const auto&) {}),
       [this](uint64_t run) { server_->Serve(run); },

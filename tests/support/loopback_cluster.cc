@@ -84,7 +84,7 @@ void LoopbackCluster::StartServer(uint32_t index) {
     reporter.identity = server->identity();
     reporter.shard_index = index;
     reporter.interval_ms = 20;
-    reporter.departures = &server->departures();
+    reporter.news = &server->news();
     server::ReportSaving(server->saving(), &reporter);
     reporters_[index] = std::make_unique<server::ShardReporter>(
         std::move(reporter), network_.MakeClient(), [server](uint64_t run) { server->Serve(run); },
