@@ -43,6 +43,9 @@ DEFINE_string(data_dir, "",
 DEFINE_string(keys, "",
               "folder of weir-keygen: this process's key, and the list of whom it speaks to; of "
               "all processes, or none. SIGHUP has the list read again");
+DEFINE_bool(insecure, false,
+            "without --keys, speak with other machines all the same: whoever reaches a port can "
+            "take part in the run, read it and change it");
 DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 
 namespace weir::server {
@@ -65,19 +68,14 @@ struct Setup {
 };
 
 Status ReadFlags(const Arguments& arguments, Setup* read) {
-  std::vector<std::string> problems;
-  for (const std::string& argument : arguments) {
-    problems.push_back(StrCat("unexpected argument '", argument, "'"));
-  }
+  std::vector<std::string> problems = UnexpectedArguments(arguments);
   Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
   const auto count = std::ssize(setup.addresses);
   if (count == 0) {
     problems.push_back("--servers: list the address of every shard, the same list everywhere");
   }
-  for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
-    problems.push_back("--servers: " + mistake);
-  }
+  transport::CheckPeerListFlag("--servers", setup.addresses, &problems);
   const bool has_shard = !gflags::GetCommandLineFlagInfoOrDie("shard").is_default;
   if (!has_shard) {
     problems.push_back("--shard: say which entry of --servers this process is; the first is 0");
@@ -85,10 +83,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
     problems.push_back(StrCat("--shard: ", FLAGS_shard, " is not an index into the ", count,
                               " entries of --servers"));
   }
-  if (!FLAGS_listen.empty()) {
-    const Status status = transport::ParseTcpAddress(FLAGS_listen).status();
-    if (!status.ok()) problems.push_back(StrCat("--listen: ", status.message()));
-  }
+  transport::CheckAddressFlag("--listen", FLAGS_listen, &problems);
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   if (!FLAGS_resume.empty() && !FLAGS_warm_start.empty()) {
     problems.push_back("--resume, --warm_start: a run goes on from one of them");
@@ -99,8 +94,10 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   if (config.ok() && FLAGS_checkpoints.empty() && config::HasCheckpoints(config->run())) {
     problems.emplace_back(config::kCheckpointsWantFolder);
   }
+  keys::KeyFlags key_flags{FLAGS_keys, FLAGS_insecure, setup.addresses};
+  key_flags.sockets.push_back(FLAGS_listen);
   const transport::PeerName name = keys::ServerName(static_cast<size_t>(FLAGS_shard));
-  if (has_shard) setup.keys = keys::RunKeys::Read(FLAGS_keys, name, &problems);
+  if (has_shard) setup.keys = keys::RunKeys::Read(key_flags, name, &problems);
   if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);
   if (!problems.empty()) return InvalidConfig(StrJoin(problems, "\n"));
   setup.config = *std::move(config);
@@ -161,6 +158,7 @@ Result<std::unique_ptr<Server>> MakeServer(const Setup& setup, const transport::
 }
 
 Status RunServer(const Setup& setup) {
+  setup.keys.WarnIfInsecure();
   InterruptTarget interrupt, terminate, wish;
   const SignalWatcher signals({.on_signal = [&] { interrupt.Fire(); },
                                .on_terminate = [&] { terminate.Fire(); },

@@ -76,6 +76,9 @@ DEFINE_string(resume, "",
 DEFINE_string(keys, "",
               "folder of weir-keygen: this process's key, and the list of whom it speaks to; of "
               "all processes, or none. SIGHUP has the list read again");
+DEFINE_bool(insecure, false,
+            "without --keys, speak with other machines all the same: whoever reaches a port can "
+            "take part in the run, read it and change it");
 DEFINE_string(warm_start, "",
               "folder of a saved model to go on from; the same as the servers' when there are any");
 
@@ -112,9 +115,7 @@ void CheckLinkFlags(Problems& problems) {
                                 "; name this host, and give * to --link_listen"));
     }
   }
-  if (FLAGS_link_listen.empty()) return;
-  const Status status = transport::ParseTcpAddress(FLAGS_link_listen).status();
-  if (!status.ok()) problems.push_back(StrCat("--link_listen: ", status.message()));
+  transport::CheckAddressFlag("--link_listen", FLAGS_link_listen, &problems);
 }
 
 void CheckResidualsFlag(Problems& problems) {
@@ -149,10 +150,7 @@ void CheckDeviceFlags(Problems& problems) {
 }
 
 Problems CheckFlags(const Arguments& arguments) {
-  Problems problems;
-  for (const std::string& argument : arguments) {
-    problems.push_back(StrCat("unexpected argument '", argument, "'"));
-  }
+  Problems problems = UnexpectedArguments(arguments);
   if (FLAGS_config.empty()) problems.push_back("--config: name at least one file");
   if (FLAGS_trainer < 0) problems.push_back("--trainer: must not be negative");
   if (FLAGS_stage < -1) problems.push_back("--stage: must not be negative");
@@ -211,16 +209,22 @@ Status OpenDevice(Setup* setup) {
   return OkStatus();
 }
 
+keys::RunKeys ReadKeys(const std::vector<std::string>& servers, Problems* problems) {
+  keys::KeyFlags flags{FLAGS_keys, FLAGS_insecure, servers};
+  if (FLAGS_stage > 0) {
+    flags.sockets.push_back(FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen);
+  }
+  const transport::PeerName name = keys::WorkerName(
+      static_cast<uint32_t>(FLAGS_trainer), static_cast<uint32_t>(std::max(FLAGS_stage, 0)));
+  return keys::RunKeys::Read(flags, name, problems);
+}
+
 Status ReadFlags(const Arguments& arguments, Setup* read) {
   Problems problems = CheckFlags(arguments);
   Setup& setup = *read;
   setup.addresses = StrSplit(FLAGS_servers, ',');
-  for (const std::string& mistake : transport::PeerListMistakes(setup.addresses)) {
-    problems.push_back("--servers: " + mistake);
-  }
-  const transport::PeerName name = keys::WorkerName(
-      static_cast<uint32_t>(FLAGS_trainer), static_cast<uint32_t>(std::max(FLAGS_stage, 0)));
-  if (problems.empty()) setup.keys = keys::RunKeys::Read(FLAGS_keys, name, &problems);
+  transport::CheckPeerListFlag("--servers", setup.addresses, &problems);
+  if (problems.empty()) setup.keys = ReadKeys(setup.addresses, &problems);
   Result<v1::Config> config = Load(setup.addresses.empty() && problems.empty());
   if (config.ok()) {
     setup.config = *std::move(config);
@@ -579,6 +583,7 @@ Status PrepareAndTrain(const Setup& setup, InterruptTarget* interrupt, Parts* pa
 }
 
 Status RunWorker(const Setup& setup) {
+  setup.keys.WarnIfInsecure();
   InterruptTarget interrupt;
   Ending ending;
   Parts parts;

@@ -5,17 +5,42 @@
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/keys/key_folder.h"
+#include "common/transport/tcp_address.h"
 
 namespace weir::keys {
 
-RunKeys RunKeys::Read(const std::string& folder, const transport::PeerName& name,
+namespace {
+
+// The first one that other machines reach; none: empty. What is no address is told elsewhere.
+std::string FindExposed(const std::vector<std::string>& sockets) {
+  for (const std::string& socket : sockets) {
+    const auto address = transport::ParseTcpAddress(socket);
+    if (address.ok() && !transport::IsLoopback(*address)) return socket;
+  }
+  return {};
+}
+
+}  // namespace
+
+RunKeys RunKeys::Read(const KeyFlags& flags, const transport::PeerName& name,
                       std::vector<std::string>* problems) {
-  if (folder.empty()) return {};
-  auto own = ReadOwn(folder, name);
+  RunKeys keys;
+  if (flags.folder.empty()) {
+    keys.insecure_ = flags.insecure;
+    const std::string exposed = flags.insecure ? "" : FindExposed(flags.sockets);
+    if (exposed.empty()) return keys;
+    problems->push_back(StrCat("--keys: other machines reach ", exposed,
+                               ", so each process needs a key: make them with weir-keygen, or "
+                               "give --insecure to let everybody in"));
+    return keys;
+  }
+  if (flags.insecure) {
+    problems->emplace_back("--insecure: of a run without --keys; leave one of them out");
+  }
+  auto own = ReadOwn(flags.folder, name);
   if (!own.ok()) problems->push_back(StrCat("--keys: ", own.status().message()));
   if (!own.ok()) return {};
-  RunKeys keys;
-  keys.folder_ = folder;
+  keys.folder_ = flags.folder;
   keys.own_ = std::move(own->pair);
   keys.list_ = std::move(own->list);
   return keys;
@@ -24,6 +49,12 @@ RunKeys RunKeys::Read(const std::string& folder, const transport::PeerName& name
 std::optional<transport::Security> RunKeys::security() const {
   if (!list_) return std::nullopt;
   return transport::Security{own_, list_};
+}
+
+void RunKeys::WarnIfInsecure() const {
+  if (!insecure_) return;
+  LOG(WARNING) << "--insecure: whoever reaches a port of this run can take part in it, read it and "
+                  "change it; weir-keygen makes keys";
 }
 
 void RunKeys::ReadListAgain() const {

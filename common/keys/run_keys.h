@@ -14,17 +14,27 @@
 
 namespace weir::keys {
 
+// What a process was told of it.
+struct KeyFlags {
+  std::string folder;     // --keys, as weir-keygen makes it; empty: there are none
+  bool insecure = false;  // --insecure: without keys all the same
+  // Addresses where it listens or connects to. Other machines reach those that are not of the
+  // loopback, so that keys are due.
+  std::vector<std::string> sockets = {};
+};
+
 class RunKeys {
  public:
   // Of a process without --keys.
   RunKeys() = default;
-  // folder: that of --keys, as weir-keygen makes it; empty: there are none. Adds what is wrong with
-  // it to the problems.
-  static RunKeys Read(const std::string& folder, const transport::PeerName& name,
+  // Adds what is wrong to the problems.
+  static RunKeys Read(const KeyFlags& flags, const transport::PeerName& name,
                       std::vector<std::string>* problems);
 
   // Nothing without keys.
   std::optional<transport::Security> security() const;
+  // A line in the log, at each start.
+  void WarnIfInsecure() const;
   // The list counts as it is now: who is not on it any more is cut off. One that cannot be read
   // changes nothing. Both with a line in the log.
   void ReadListAgain() const;
@@ -35,6 +45,7 @@ class RunKeys {
   std::string folder_;
   transport::KeyPair own_;
   std::shared_ptr<transport::KeyList> list_;
+  bool insecure_ = false;
 };
 
 }  // namespace weir::keys

@@ -88,6 +88,15 @@ void EndAtOnce(const Status& status) {
   _exit(ExitCode(status));
 }
 
+std::vector<std::string> UnexpectedArguments(const Arguments& arguments) {
+  std::vector<std::string> mistakes;
+  mistakes.reserve(arguments.size());
+  for (const std::string& argument : arguments) {
+    mistakes.push_back(StrCat("unexpected argument '", argument, "'"));
+  }
+  return mistakes;
+}
+
 int RunProgram(const Program& program, int argc, char** argv) {
   KeepStandardStreams();
   RaiseDescriptorLimit();

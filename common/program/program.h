@@ -15,6 +15,9 @@ namespace weir {
 // What is left of a command line without its flags and the program's name.
 using Arguments = std::vector<std::string>;
 
+// A line for each: of a program that understands flags alone.
+std::vector<std::string> UnexpectedArguments(const Arguments& arguments);
+
 struct Program {
   std::string usage;            // --help begins with it ...
   std::string flags_in;         // ... and lists the flags of source files whose path contains this

@@ -79,6 +79,15 @@ bool IsEveryInterface(const TcpAddress& address) {
 
 bool IsIpv6(const TcpAddress& address) { return address.host.find(':') != std::string::npos; }
 
+bool IsLoopback(const TcpAddress& address) {
+  constexpr uint32_t kLoopbackNet = 127;
+  in_addr four = {};
+  if (inet_pton(AF_INET, address.host.c_str(), &four) == 1) {
+    return ntohl(four.s_addr) >> 24 == kLoopbackNet;
+  }
+  return address.host == "localhost" || address.host == "::1";
+}
+
 std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses) {
   std::vector<std::string> mistakes;
   std::set<std::string> seen;
@@ -94,6 +103,20 @@ std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addres
     }
   }
   return mistakes;
+}
+
+void CheckPeerListFlag(const char* flag, const std::vector<std::string>& addresses,
+                       std::vector<std::string>* problems) {
+  for (const std::string& mistake : PeerListMistakes(addresses)) {
+    problems->push_back(StrCat(flag, ": ", mistake));
+  }
+}
+
+void CheckAddressFlag(const char* flag, const std::string& address,
+                      std::vector<std::string>* problems) {
+  if (address.empty()) return;
+  const Status status = ParseTcpAddress(address).status();
+  if (!status.ok()) problems->push_back(StrCat(flag, ": ", status.message()));
 }
 
 std::string ToString(const TcpAddress& address) {

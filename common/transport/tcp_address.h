@@ -26,9 +26,19 @@ bool IsEveryInterface(const TcpAddress& address);
 
 bool IsIpv6(const TcpAddress& address);
 
+// That of this machine alone: 127.0.0.0/8, [::1] or "localhost". Asks no name service.
+bool IsLoopback(const TcpAddress& address);
+
 // What keeps a list of addresses from being where others reach as many processes, a line for each:
 // one that is none, names no host or port, or comes twice.
 std::vector<std::string> PeerListMistakes(const std::vector<std::string>& addresses);
+
+// The same of a flag with such a list, or with one address that may be left out: adds what is wrong
+// to the problems.
+void CheckPeerListFlag(const char* flag, const std::vector<std::string>& addresses,
+                       std::vector<std::string>* problems);
+void CheckAddressFlag(const char* flag, const std::string& address,
+                      std::vector<std::string>* problems);
 
 std::string ToString(const TcpAddress& address);
 

@@ -26,11 +26,11 @@ class KeysTest(ProgramTestCase):
     def make_keys(self, *flags):
         self.end(self.start("weir-keygen", self.keys, *flags), 0, "public.keys has")
 
-    def begin(self, servers=1, override=FAST, flags=()):
+    def begin(self, servers=1, override=FAST, flags=(), keys=None):
         self.flags = ["--config=" + RUN, "--override=" + override, "--servers=" + ",".join(free_addresses(servers)),
                       *flags]
-        return [self.start("weir-server", *self.flags, "--shard=%d" % i, "--keys=" + self.keys)
-                for i in range(servers)]
+        keys = [] if keys == "" else ["--keys=" + self.keys]
+        return [self.start("weir-server", *self.flags, "--shard=%d" % i, *keys) for i in range(servers)]
 
     def worker(self, trainer, *flags, keys=None):
         return self.start("weir-worker", *self.flags, "--trainer=%d" % trainer, *flags,
@@ -59,12 +59,26 @@ class KeysTest(ProgramTestCase):
 
     def test_a_run_of_weir_local(self):
         """It makes the keys that are missing."""
-        folder = self.path("local_keys")
         flags = ["--config=" + RUN, "--servers=2", "--trainers=2", "--out=" + self.path("out")]
-        self.end(self.start("weir-local", *flags, "--keys=" + folder), 0, "done: 2 servers, 2 trainers")
-        self.assertEqual(sorted(os.listdir(folder)), ["public.keys", "server-0.key", "server-1.key", "trainer-0.key",
-                                                      "trainer-1.key"])
-        self.end(self.start("weir-local", *flags, "--keys=" + folder), 0)
+        for folder, more in ((self.path("out/keys"), []), (self.path("local"), ["--keys=" + self.path("local")])):
+            self.end(self.start("weir-local", *flags, *more), 0, "done: 2 servers, 2 trainers")
+            self.assertEqual(sorted(os.listdir(folder)), ["public.keys", "server-0.key", "server-1.key",
+                                                          "trainer-0.key", "trainer-1.key"])
+        with open(self.path("out/keys/public.keys"), encoding="utf-8") as f:
+            keys = f.read()
+        self.end(self.start("weir-local", *flags), 0)
+        with open(self.path("out/keys/public.keys"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), keys)
+        self.check_a_run_of_weir_local_without_keys(flags)
+
+    def check_a_run_of_weir_local_without_keys(self, flags):
+        out = self.path("insecure")
+        self.end(self.start("weir-local", *flags, "--insecure", "--out=" + out), 0)
+        self.assertNotIn("keys", os.listdir(out))
+        with open(out + "/logs/server-0.log", encoding="utf-8") as log:
+            self.assertIn("--insecure: whoever reaches a port of this run", log.read())
+        folder = self.path("local")
+        self.end(self.start("weir-local", *flags, "--insecure", "--keys=" + folder), 2, "leave one of them out")
         self.end(self.start("weir-local", *flags[:1], "--servers=0", "--trainers=1", "--keys=" + folder), 2,
                  "--keys: without servers")
 
@@ -93,6 +107,26 @@ class KeysTest(ProgramTestCase):
             f.writelines("%s: %s\n" % pair for pair in keys.items())
         self.end(self.worker(0, keys=folder), 1, "who has the key of trainer 1 may not speak for trainer 0")
         self.end_run(server)
+
+    def test_other_machines_are_not_spoken_to_without_keys(self):
+        """The programs end before they open a socket."""
+        config = "--config=" + RUN
+        reached = "--keys: other machines reach tcp://198.51.100.1:7100"
+        servers = "--servers=tcp://127.0.0.1:7100,tcp://198.51.100.1:7100"
+        self.end(self.start("weir-server", config, servers, "--shard=0"), 2, reached, "weir-keygen", "--insecure")
+        self.end(self.start("weir-worker", config, servers), 2, reached, "weir-keygen", "--insecure")
+        near = "--servers=tcp://127.0.0.1:7100"
+        self.end(self.start("weir-server", config, near, "--shard=0", "--listen=tcp://*:7100"), 2, "tcp://*:7100")
+        self.end(self.start("weir-worker", config, near, "--override=" + STAGES, "--stage=1", "--link_listen=tcp://*:0"),
+                 2, "tcp://*:0")
+        self.end(self.start("weir-server", config, near, "--shard=0", "--insecure", "--keys=" + self.keys), 2,
+                 "leave one of them out")
+        server, = self.begin(override=FOREVER, flags=["--insecure", "--listen=tcp://*:0"], keys="")
+        self.until_said(server, "whoever reaches a port of this run")
+
+    def until_said(self, child, text):
+        while text not in (line := child.stdout.readline()):
+            self.assertTrue(line, "it has not said " + text)
 
     def test_a_wrong_folder_is_named_before_anything_begins(self):
         self.flags = ["--config=" + RUN, "--servers=" + free_addresses(1)[0]]

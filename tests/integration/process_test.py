@@ -415,7 +415,7 @@ class ProcessTest(ProgramTestCase):
         addresses = ",".join("tcp://[::1]:%d" % port for port in ports)
         flags = ["--config=" + RUN, "--servers=" + addresses, "--override=" + self.STAGES]
         servers = [self.start("weir-server", *flags, "--shard=0"),
-                   self.start("weir-server", *flags, "--shard=1", "--listen=tcp://*:%d" % ports[1])]
+                   self.start("weir-server", *flags, "--shard=1", "--insecure", "--listen=tcp://*:%d" % ports[1])]
         stages = [self.start("weir-worker", *flags, "--stage=%d" % i,
                              *(["--link=tcp://[::1]:0"] if i else ["--out=" + self.path("t0")])) for i in range(3)]
         for child in stages + servers:

@@ -58,7 +58,7 @@ std::vector<std::string> Command(const LocalRun& run, const std::string& out) {
                                       "--device=" + run.device,
                                       "--out=" + out};
   if (run.keeps_log) command.push_back("--data_dir=" + out + "/data");
-  if (run.has_keys) command.push_back("--keys=" + out + "/keys");
+  if (!run.has_keys && run.servers > 0) command.emplace_back("--insecure");
   return Behind(run.link, std::move(command));
 }
 

@@ -26,6 +26,7 @@ void AddFolders(const LocalOptions& options, ChildCommand* command) {
     if (!folder.empty()) command->arguments.push_back(StrCat(flag, folder));
   };
   add("--keys=", options.keys_directory);
+  if (options.insecure) command->arguments.emplace_back("--insecure");
   add("--warm_start=", options.warm_start_directory);
   add("--resume=", options.resume_directory);
   add("--checkpoints=", options.checkpoint_directory);

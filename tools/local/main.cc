@@ -59,7 +59,11 @@ DEFINE_string(kill_after, "",
               "after the start");
 DEFINE_string(keys, "",
               "folder with a key for each process, as weir-keygen makes them; who has none gets "
-              "one. Connections are encrypted then, and each process proves who it is");
+              "one. Connections are encrypted, and each process proves who it is; <out>/keys if "
+              "not given");
+DEFINE_bool(insecure, false,
+            "without keys: faster where everything is sent, and whoever may use this machine can "
+            "take part in the run, read it and change it");
 DEFINE_string(binaries, "", "where weir-server and weir-worker are; default beside this program");
 DEFINE_int32(base_port, 0, "server i listens on base_port + i; 0 takes free ports");
 
@@ -74,6 +78,12 @@ constexpr const char* kUsage =
 std::string OwnDirectory() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+void TakeKeyFlags(LocalOptions* options) {
+  const bool makes_keys = FLAGS_keys.empty() && !FLAGS_insecure && !IsEmbedded(*options);
+  options->keys_directory = makes_keys ? options->out_directory + "/keys" : FLAGS_keys;
+  options->insecure = FLAGS_insecure;
 }
 
 LocalOptions OptionsFromFlags() {
@@ -91,7 +101,7 @@ LocalOptions OptionsFromFlags() {
   options.save_directory = FLAGS_save;
   options.warm_start_directory = FLAGS_warm_start;
   options.data_directory = FLAGS_data_dir;
-  options.keys_directory = FLAGS_keys;
+  TakeKeyFlags(&options);
   options.checkpoint_directory = FLAGS_checkpoints;
   options.resume_directory = FLAGS_resume;
   options.most_restarts = FLAGS_restart;

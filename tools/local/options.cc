@@ -40,6 +40,12 @@ void CheckCounts(const LocalOptions& options, Mistakes& mistakes) {
   if (IsEmbedded(options) && !options.keys_directory.empty()) {
     mistakes.emplace_back("--keys: without servers nobody is spoken to; leave it out");
   }
+  if (IsEmbedded(options) && options.insecure) {
+    mistakes.emplace_back("--insecure: without servers nobody is spoken to; leave it out");
+  }
+  if (options.insecure && !options.keys_directory.empty()) {
+    mistakes.emplace_back("--insecure: of a run without --keys; leave one of them out");
+  }
   if (IsEmbedded(options) && options.stage_count > 1) {
     mistakes.emplace_back("--stages: without servers all stages are in one worker; leave it out");
   }

@@ -38,8 +38,9 @@ struct LocalOptions {
   std::string warm_start_directory;
   // Each server has a folder of its own in it for its log (commands.h); empty: none has.
   std::string data_directory;
-  // With a key for each process, made there for who has none; empty: none has any.
+  // With a key for each process, made there for who has none; empty: none has any, and insecure.
   std::string keys_directory;
+  bool insecure = false;
   // Of the run's checkpoints, and to go on from (checkpoint_options.h). Empty: neither.
   std::string checkpoint_directory;
   std::string resume_directory;

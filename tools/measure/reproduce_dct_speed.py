@@ -29,7 +29,7 @@ def load_metrics(out):
 def local(flags, name, stages, override):
     """A run of weir-local with one server, in a folder of its own."""
     out = os.path.join(flags.out, name)
-    return out, [os.path.join(flags.bin, "weir-local"), "--config=" + QUICKSTART, "--servers=1", "--trainers=1",
+    return out, [os.path.join(flags.bin, "weir-local"), "--config=" + QUICKSTART, "--servers=1", "--trainers=1", "--insecure",
                  "--stages=%d" % stages, "--out=" + out, "--override=" + override]
 
 

@@ -54,11 +54,7 @@ constexpr const char* kUsage =
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 Status CheckFlags(const Arguments& arguments) {
-  std::vector<std::string> mistakes;
-  mistakes.reserve(arguments.size());
-  for (const std::string& argument : arguments) {
-    mistakes.push_back(StrCat("unexpected argument '", argument, "'"));
-  }
+  std::vector<std::string> mistakes = UnexpectedArguments(arguments);
   if (FLAGS_model.empty())
     mistakes.push_back("--model is missing; give the folder of a saved model");
   if (FLAGS_in.empty() != FLAGS_out.empty()) {

@@ -118,7 +118,7 @@ TEST_F(KeyFolder, AProcessReadsTheListAgainAndNotOneThatIsNone) {
   std::vector<std::string> problems;
   ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
   ASSERT_TRUE(WriteList(path(), {{"server 0", server_.public_key}}).ok());
-  const RunKeys keys = RunKeys::Read(path(), "server 0", &problems);
+  const RunKeys keys = RunKeys::Read({path()}, "server 0", &problems);
   ASSERT_TRUE(keys.security().has_value()) << StrJoin(problems, " ");
   const auto list = keys.security()->peers;
   ASSERT_TRUE(
@@ -134,13 +134,35 @@ TEST_F(KeyFolder, AProcessReadsTheListAgainAndNotOneThatIsNone) {
 
 TEST_F(KeyFolder, AProcessWithoutKeysHasNone) {
   std::vector<std::string> problems;
-  const RunKeys none = RunKeys::Read("", "server 0", &problems);
+  const RunKeys none = RunKeys::Read({}, "server 0", &problems);
   EXPECT_TRUE(problems.empty());
   EXPECT_FALSE(none.security().has_value());
   EXPECT_FALSE(none.reader());
-  EXPECT_FALSE(RunKeys::Read(path(), "server 0", &problems).security().has_value());
+  EXPECT_FALSE(RunKeys::Read({path()}, "server 0", &problems).security().has_value());
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0], HasSubstr("--keys: cannot read "));
+}
+
+TEST_F(KeyFolder, WhereOtherMachinesReachAProcessItHasAKey) {
+  const auto problems_of = [](const KeyFlags& flags) {
+    std::vector<std::string> problems;
+    RunKeys::Read(flags, "server 0", &problems);
+    return problems;
+  };
+  const std::vector<std::string> local = {"tcp://127.0.0.1:7100", "tcp://127.0.0.2:0", ""};
+  const std::vector<std::string> exposed = {"tcp://127.0.0.1:7100", "tcp://*:7100"};
+  EXPECT_THAT(problems_of({.folder = "", .sockets = local}), testing::IsEmpty());
+  EXPECT_THAT(problems_of({.folder = "", .insecure = true, .sockets = exposed}),
+              testing::IsEmpty());
+  EXPECT_THAT(
+      problems_of({.folder = "", .sockets = exposed}),
+      testing::ElementsAre(testing::AllOf(HasSubstr("other machines reach tcp://*:7100"),
+                                          HasSubstr("weir-keygen"), HasSubstr("--insecure"))));
+  ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
+  ASSERT_TRUE(WriteList(path(), {{"server 0", server_.public_key}}).ok());
+  EXPECT_THAT(problems_of({.folder = path(), .sockets = exposed}), testing::IsEmpty());
+  EXPECT_THAT(problems_of({.folder = path(), .insecure = true, .sockets = exposed}),
+              testing::ElementsAre(HasSubstr("--insecure: of a run without --keys")));
 }
 
 }  // namespace

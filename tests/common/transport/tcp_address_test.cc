@@ -21,6 +21,17 @@ TEST(TcpAddress, IsReadAndWritten) {
   EXPECT_FALSE(IsEveryInterface(ParseTcpAddress("tcp://[::1]:7100").value()));
 }
 
+TEST(TcpAddress, OfTheLoopbackIsReachedFromThisMachineAlone) {
+  for (const char* text :
+       {"tcp://127.0.0.1:1", "tcp://127.255.0.9:1", "tcp://localhost:1", "tcp://[::1]:1"}) {
+    EXPECT_TRUE(IsLoopback(ParseTcpAddress(text).value())) << text;
+  }
+  for (const char* text : {"tcp://*:1", "tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://128.0.0.1:1",
+                           "tcp://127.example.org:1", "tcp://h:1", "tcp://[::ffff:127.0.0.1]:1"}) {
+    EXPECT_FALSE(IsLoopback(ParseTcpAddress(text).value())) << text;
+  }
+}
+
 TEST(TcpAddress, SaysWhatIsWrongWithWhichText) {
   const auto refusal = [](const std::string& text) {
     const Status status = ParseTcpAddress(text).status();
