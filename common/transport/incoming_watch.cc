@@ -1,8 +1,6 @@
 #include "common/transport/incoming_watch.h"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <zmq.hpp>
@@ -18,8 +16,8 @@ namespace weir::transport {
 namespace {
 
 // Those that come with a descriptor.
-constexpr int kEvents =
-    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+constexpr int kEvents = ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED |
+                        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
 // Handshakes and heartbeats, which are no messages.
 constexpr int64_t kSlackBytes = 65'536;
 // While somebody is there whom nobody knows, and else.
@@ -35,32 +33,18 @@ constexpr int64_t kLateMessages = 100;
 Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& context, void* socket,
                                                            const Limits& limits,
                                                            std::shared_ptr<const KeyList> peers) {
-  const std::string address = StrCat("inproc://watch-", socket);
-  if (zmq_socket_monitor(socket, address.c_str(), kEvents | kHandshakeEvents) != 0) {
-    return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", zmq_strerror(zmq_errno())));
-  }
-  try {
-    auto events = std::make_unique<zmq::socket_t>(context, zmq::socket_type::pair);
-    events->set(zmq::sockopt::linger, 0);
-    events->set(zmq::sockopt::rcvhwm, 0);  // else who sends them would wait
-    events->connect(address);
-    return std::unique_ptr<IncomingWatch>(
-        new IncomingWatch(std::move(events), socket, limits, std::move(peers)));
-  } catch (const zmq::error_t& error) {
-    zmq_socket_monitor(socket, nullptr, 0);
-    return Unavailable(StrCat("cannot watch a ZeroMQ socket: ", error.what()));
-  }
+  WEIR_ASSIGN_OR_RETURN(auto events,
+                        SocketEvents::Make(context, socket, kEvents | kHandshakeEvents));
+  return std::unique_ptr<IncomingWatch>(
+      new IncomingWatch(std::move(events), limits, std::move(peers)));
 }
 
-IncomingWatch::IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket,
-                             const Limits& limits, std::shared_ptr<const KeyList> peers)
+IncomingWatch::IncomingWatch(std::unique_ptr<SocketEvents> events, const Limits& limits,
+                             std::shared_ptr<const KeyList> peers)
     : events_(std::move(events)),
-      socket_(socket),
       limits_(limits),
       peers_(std::move(peers)),
       told_full_ms_(Clock::Real().NowMs() - kToldAgainMs) {}
-
-IncomingWatch::~IncomingWatch() { zmq_socket_monitor(socket_, nullptr, 0); }
 
 const PeerId& IncomingWatch::OnlyPeer() {
   static const PeerId name = "only";
@@ -85,6 +69,7 @@ void IncomingWatch::OnFirstFrame(const PeerId& peer, zmq::message_t& frame) {
   const char* const key = peers_ ? zmq_msg_gets(frame.handle(), "User-Id") : nullptr;
   connection.key = key == nullptr ? Key() : Key(key);
   descriptors_[peer] = descriptor;
+  if (!connection.key.empty()) entrance_.OnKnown(descriptor);
 }
 
 void IncomingWatch::OnMessage(const PeerId& peer, size_t wire_bytes) {
@@ -97,6 +82,7 @@ void IncomingWatch::OnMessage(const PeerId& peer, size_t wire_bytes) {
 }
 
 void IncomingWatch::Forget(int descriptor) {
+  entrance_.OnGone(descriptor);
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) return;
   descriptors_.erase(found->second.peer);
@@ -119,6 +105,7 @@ int64_t IncomingWatch::next_look_ms() const { return has_stranger() ? kStrangerL
 void IncomingWatch::Look(bool is_idle) {
   TakeEvents();
   TellIfFull();
+  if (peers_) entrance_.Look(Clock::Real().NowMs());
   complaints_.WarnOfCounted();
   for (auto& [descriptor, connection] : connections_) {
     LookAt(descriptor, is_idle, &connection);
@@ -126,19 +113,11 @@ void IncomingWatch::Look(bool is_idle) {
 }
 
 void IncomingWatch::TakeEvents() {
-  zmq::message_t frame;
-  while (zmq_msg_recv(frame.handle(), events_->handle(), ZMQ_DONTWAIT) >= 0) {
-    uint16_t event = 0;
-    int32_t value = 0;
-    CHECK_GE(frame.size(), sizeof(event) + sizeof(value)) << "as ZeroMQ documents it";
-    std::memcpy(&event, frame.data(), sizeof(event));
-    std::memcpy(&value, frame.data<char>() + sizeof(event), sizeof(value));
-    zmq_msg_recv(frame.handle(), events_->handle(), 0);  // the address of the socket
-    TakeEvent(event, value);
-  }
+  while (const auto event = events_->Next()) TakeEvent(event->type, event->value);
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
+  if (event == ZMQ_EVENT_LISTENING) return entrance_.OnListening(value);
   std::string why = WhyHandshakeFailed(event, value);
   if (!why.empty()) return void(failed_handshake_ = std::move(why));
   const std::string failed = std::exchange(failed_handshake_, {});
@@ -146,7 +125,10 @@ void IncomingWatch::TakeEvent(uint16_t event, int value) {
   if (!failed.empty() && known != connections_.end()) Complain(known->second.address, failed);
   Forget(value);
   if (event != ZMQ_EVENT_ACCEPTED && event != ZMQ_EVENT_CONNECTED) return;
-  connections_[value] = {.address = PeerAddress(value)};
+  Connection& connection = connections_[value] = {.address = PeerAddress(value)};
+  if (!peers_ || event != ZMQ_EVENT_ACCEPTED) return;
+  if (entrance_.OnAccepted(value, connection.address, Clock::Real().NowMs())) return;
+  End(value, "too many do not prove who they are", &connection);
 }
 
 void IncomingWatch::TellIfFull() {
@@ -159,8 +141,7 @@ void IncomingWatch::TellIfFull() {
 }
 
 void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection) {
-  // The number may be another's by now, of which the event has not come.
-  if (connection->address.empty() || PeerAddress(descriptor) != connection->address) return;
+  if (connection->address.empty()) return;
   if (!connection->key.empty() && peers_->NameOf(connection->key).empty()) {
     return End(descriptor, "its key is not on the list any more", connection);
   }
@@ -182,7 +163,9 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
   }
 }
 
+// The number may be another's by now, of which the event has not come.
 void IncomingWatch::End(int descriptor, const std::string& why, Connection* connection) {
+  if (PeerAddress(descriptor) != connection->address) return;
   Complain(connection->address, StrCat("its connection is closed: ", why));
   EndConnection(descriptor);
   connection->address.clear();

@@ -24,12 +24,13 @@
 
 #include "common/base/rare_lines.h"
 #include "common/base/status.h"
+#include "common/transport/entrance.h"
+#include "common/transport/socket_events.h"
 #include "common/transport/transport.h"
 
 namespace zmq {
 class context_t;
 class message_t;
-class socket_t;
 }  // namespace zmq
 
 namespace weir::transport {
@@ -41,7 +42,6 @@ class IncomingWatch {
   static Result<std::unique_ptr<IncomingWatch>> Make(zmq::context_t& context, void* socket,
                                                      const Limits& limits,
                                                      std::shared_ptr<const KeyList> peers);
-  ~IncomingWatch();
 
   // The name of the peer of a socket that connects, over whatever connections.
   static const PeerId& OnlyPeer();
@@ -73,7 +73,7 @@ class IncomingWatch {
     bool is_welcome() const { return !peer.empty() && peer == welcomed; }
   };
 
-  IncomingWatch(std::unique_ptr<zmq::socket_t> events, void* socket, const Limits& limits,
+  IncomingWatch(std::unique_ptr<SocketEvents> events, const Limits& limits,
                 std::shared_ptr<const KeyList> peers);
   void TakeEvents();
   void TakeEvent(uint16_t event, int value);
@@ -87,8 +87,7 @@ class IncomingWatch {
   // Since then: what it had sent whole has been received.
   bool HadItsTurn(const Connection& connection) const;
 
-  const std::unique_ptr<zmq::socket_t> events_;
-  void* const socket_;
+  const std::unique_ptr<SocketEvents> events_;
   const Limits limits_;
   const std::shared_ptr<const KeyList> peers_;
   std::map<int, Connection> connections_;        // by descriptor
@@ -96,6 +95,7 @@ class IncomingWatch {
   std::vector<PeerId> ended_;
   std::string failed_handshake_;  // why, of the connection whose end comes next
   int64_t message_count_ = 0;     // of all peers
+  Entrance entrance_;             // where peers have keys
   RareWarnings complaints_;       // by host
   int64_t told_full_ms_;          // when the log last had that no descriptor is left
 };

@@ -1,14 +1,12 @@
 // What a server with keys hears before it knows who speaks.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <string>
+#include <vector>
 
-#include "common/base/check.h"
+#include "common/transport/stranger_book.h"
 #include "tests/common/transport/secured_server.h"
+#include "tests/common/transport/tampering_proxy.h"
 
 namespace weir::transport {
 namespace {
@@ -16,13 +14,7 @@ namespace {
 // Who speaks ZMTP 3, as RFC 23 has it, as far as it wants to.
 class RawPeer {
  public:
-  RawPeer(const std::string& address, const std::string& mechanism)
-      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    CHECK_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  RawPeer(const std::string& address, const std::string& mechanism) : socket_(ConnectTo(address)) {
     std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0", 12);
     greeting += mechanism;
     greeting.resize(64);
@@ -96,6 +88,28 @@ TEST_F(SecuredServer, EndsMalformedHandshakesAndServesOthers) {
     EXPECT_FALSE(server_->Receive(10).has_value()) << said.what;
     ExpectServed();
   }
+}
+
+// Neither those that say nothing, nor those that are refused again and again.
+TEST_F(SecuredServer, BearsStrangersThatDoNotEnd) {
+  const auto known = Client(trainer_, list_);
+  EXPECT_EQ(NameOfWordFrom(known.get(), kLongMs), kTrainer);
+  testing::internal::CaptureStderr();
+  std::vector<int> silent;
+  for (int i = 0; i < StrangerBook::kMostAttempts + 50; ++i) {
+    silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in from = LoopbackAt("0"), to = LoopbackAt(address_.substr(address_.rfind(':') + 1));
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    CHECK_EQ(bind(silent.back(), reinterpret_cast<sockaddr*>(&from), sizeof(from)), 0);
+    static_cast<void>(connect(silent.back(), reinterpret_cast<sockaddr*>(&to), sizeof(to)));
+    if (i % 20 == 0) server_->Receive(20);
+  }
+  server_->Receive(kRefusedMs);
+  EXPECT_EQ(NameOfWordFrom(known.get(), kLongMs), kTrainer);
+  ExpectServed();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("no connections are taken from 127.0.0.2"));
+  for (const int descriptor : silent) close(descriptor);
 }
 
 }  // namespace
