@@ -207,6 +207,7 @@ void Dispatcher::SendAnswer(const PendingStep& step, PendingAnswer* pending) {
   const session::AnswerSlot& slot = pending->task.slot;
   Worker& worker = workers_.Of({slot.trainer, slot.stage});
   --worker.tasks_in_flight;
+  if (listeners_.bounded) listeners_.bounded(slot.trainer, pending->bounded);
   if (!pending->status.ok()) {
     // A process that took the seat meanwhile has nothing to do with it.
     if (slot.incarnation != worker.session.incarnation()) return;

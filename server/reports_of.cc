@@ -18,6 +18,7 @@ ShardReporterOptions ReportsOf(const v1::ClusterConfig& cluster, const std::stri
   options.timeout_ms = ServerPatienceMs(cluster);
   options.loading = [server] { return server->loading(); };
   options.news = &server->news();
+  options.bounded = &server->bounded();
   ReportSaving(server->saving(), &options);
   server->checkpoints().Report(&options);
   return options;

@@ -109,15 +109,8 @@ std::optional<Status> Server::Step(int64_t timeout_ms) {
   dispatcher_->OnDepartures(coordinator_ ? coordinator_->departures() : news_.departures.Get());
   dispatcher_->Tick(now_ms);
   mail_.Tick();
+  bounded_.Tick();
   return Outcome(now_ms);
-}
-
-// Another server learns it of server 0.
-void Server::LogRun() {
-  ServerLog& log = dispatcher_->log();
-  if (!log.has_begun() || logged_run_ == run_) return;
-  logged_run_ = run_;
-  log.AddRun(logged_run_);
 }
 
 // Each Receive may end by the wake-up of a strand that has finished, and is told of it once. While

@@ -14,6 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/transport/transport.h"
+#include "server/bound_book.h"
 #include "server/control_desk.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator_news.h"
@@ -35,8 +36,7 @@ class Server {
   ~Server();
   // Makes the parameters, and tells who asks how far it is; then serves until the run is over (OK),
   // has failed, Stop was called (Interrupted), or there is no memory. Parameters that cannot be
-  // had: why, once those who wait have been told. Step: run by its caller, until it returns
-  // something.
+  // had: why, once those who wait have been told. Step: by its caller, until it returns something.
   Status Run();
   std::optional<Status> Step(int64_t timeout_ms);  // throws std::bad_alloc
 
@@ -44,7 +44,7 @@ class Server {
   void StopBehindCheckpoint();  // the same; without checkpoints it stops at once
   void Serve(uint64_t run);     // any thread; of a ShardReporter: which run this is
   void End(Status status);      // and that it is over
-  // Before Run. Hears, on any thread, that memory has run out. Bind: the address with its port.
+  // Before Run. Hears, on any thread, of an end for want of memory. And: the address with its port.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 
@@ -56,7 +56,8 @@ class Server {
 
   const v1::RunIdentity& identity() const { return identity_; }
   const ServerLife& life() const { return life_; }
-  CoordinatorNews& news() { return news_; }      // of shard > 0
+  CoordinatorNews& news() { return news_; }  // of shard > 0
+  const BoundBook& bounded() const { return bounded_; }
   bool is_loaded() const { return is_loaded_; }  // any thread; and how far that is
   std::optional<v1::Loading> loading() const;
   Shard& shard() { return *shard_; }  // for tests, once it is loaded, with nothing in flight
@@ -75,7 +76,6 @@ class Server {
   void MakeSaving(uint32_t server_count);
   void LookAtSaving();
   void LookAtModel();
-  void YieldCut();  // of the shard: another wants one
   void ReceiveQueued();
   bool ReceiveOne(int64_t timeout_ms);  // and sends what strands have finished; whether one came
   void WorkOrHandOver(bool has_come);   // of what strands have to do
@@ -102,13 +102,13 @@ class Server {
   std::unique_ptr<ControlDesk> control_;  // of the coordinator
   std::atomic<uint64_t> run_{0};          // 0: not known yet
   uint64_t logged_run_ = 0;
-  std::atomic<bool> stopping_{false};
+  std::atomic<bool> stopping_{false}, is_loaded_{false};
   int64_t received_ms_ = 0;            // when the message at hand came
   int received_together_ = 0;          // messages since strands last had nothing ready
   std::optional<int64_t> stop_by_ms_;  // once stopping was noticed
-  std::atomic<bool> is_loaded_{false};
-  Status own_failure_;  // it cannot load, or not write its log
+  Status own_failure_;                 // it cannot load, or not write its log
   CoordinatorNews news_;
+  BoundBook bounded_;
   mutable std::mutex mutex_;
   std::optional<Status> ended_;
   bool tells_loading_ = false;

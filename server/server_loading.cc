@@ -64,6 +64,14 @@ Status Server::Recover() {
   return OkStatus();
 }
 
+// Another server learns it of server 0.
+void Server::LogRun() {
+  ServerLog& log = dispatcher_->log();
+  if (!log.has_begun() || logged_run_ == run_) return;
+  logged_run_ = run_;
+  log.AddRun(logged_run_);
+}
+
 void Server::LookAtLog(int64_t now_ms) {
   ServerLog& log = dispatcher_->log();
   if (!log.failure().ok() && control_ && control_->has_kept_end()) {

@@ -39,7 +39,9 @@ void Server::LookAtSaving() {
   if (coordinator_ && coordinator_->wants_parts()) saving_->Ask();
   if (saving_->is_asked() && !saving_->has_begun() && shard_) {
     dispatcher_->EndTraining();
-    YieldCut();
+    life_.YieldCut();
+    checkpoints_->YieldCut();
+    dispatcher_->pulled().YieldCut();
     saving_->Begin(shard_.get());
   }
   if (coordinator_) return LookAtModel();
@@ -52,12 +54,6 @@ void Server::Stop() {
 }
 
 void Server::StopBehindCheckpoint() { checkpoints_->StopBehind() ? transport_->Wake() : Stop(); }
-
-void Server::YieldCut() {
-  life_.YieldCut();
-  checkpoints_->YieldCut();
-  dispatcher_->pulled().YieldCut();
-}
 
 void Server::LookAtModel() {
   const Status failure = saving_->failure();

@@ -137,9 +137,9 @@ int64_t ShardReporter::TellProgress() {
   if (part) *report.mutable_part() = *part;
   const auto checkpoint = options_.checkpoint ? options_.checkpoint() : std::nullopt;
   if (checkpoint) *report.mutable_checkpoint() = *checkpoint;
+  if (options_.bounded != nullptr) options_.bounded->Fill(report.mutable_bounded());
   report.set_wants_checkpoint(options_.wants_checkpoint && options_.wants_checkpoint());
-  const bool is_writing = checkpoint && !checkpoint->is_done();
-  const bool is_busy = loading || part || is_writing;
+  const bool is_busy = loading || part || (checkpoint && !checkpoint->is_done());
   return is_busy ? std::min(options_.busy_interval_ms, options_.interval_ms) : options_.interval_ms;
 }
 

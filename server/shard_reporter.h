@@ -22,6 +22,7 @@
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
+#include "server/bound_book.h"
 #include "server/coordinator_news.h"
 
 namespace weir::server {
@@ -48,7 +49,8 @@ struct ShardReporterOptions {
   std::function<std::optional<v1::PartReport>()> checkpoint = {};
   // Any thread: whether somebody wants one, once. Empty: nobody does.
   std::function<bool()> wants_checkpoint = {};
-  CoordinatorNews* news = nullptr;  // where the shard looks for them; null: nowhere
+  const BoundBook* bounded = nullptr;  // what of pushes it has scaled down; null: nothing
+  CoordinatorNews* news = nullptr;     // where the shard looks for them; null: nowhere
   // While it loads or saves, since others wait for its end, and while there is no answer: server 0
   // may be there again at any moment.
   int64_t busy_interval_ms = 200;

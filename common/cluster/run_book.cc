@@ -72,6 +72,7 @@ v1::RunReport RunBook::FinalReport(uint32_t trainers, int64_t now_ms) {
   report.set_config_hash(facts_.config_hash);
   director_.FillReport(now_ms, &report);
   *report.mutable_total() = reports_.MergedNow();
+  *report.mutable_bounded() = facts_.bounded;
   metrics::AddWarnings(
       {.config = config_, .evaluations = director_.evaluations(), .goes_on = facts_.goes_on},
       &report);

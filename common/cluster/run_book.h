@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/executor.h"
@@ -27,6 +28,7 @@ struct RunFacts {
   std::string config_hash;
   uint32_t servers = 0;
   bool goes_on = false;  // from a saved model
+  google::protobuf::RepeatedPtrField<v1::BoundedReport> bounded = {};
 };
 
 class RunBook {
@@ -38,6 +40,10 @@ class RunBook {
   RunDirector& director() { return director_; }
   ReportBook& reports() { return reports_; }
   void SetGoesOn() { facts_.goes_on = true; }
+  // Of trainers whose pushes servers have scaled down.
+  void SetBounded(google::protobuf::RepeatedPtrField<v1::BoundedReport> bounded) {
+    facts_.bounded = std::move(bounded);
+  }
 
   // All that a request for work tells. scores: of its completions, in their order.
   void TakeWork(const v1::WorkRequest& request, Seat seat, std::vector<eval::Scores> scores,

@@ -181,6 +181,7 @@ void FillUpdateRule(v1::UpdateRule& rule) {
   WEIR_DEFAULT(rule, clip_norm, 0.0);
   WEIR_DEFAULT(rule, dense_semantics, false);
   WEIR_DEFAULT(rule, l2_penalty, 0.0);
+  WEIR_DEFAULT(rule, max_push_norm, 0.0);
 }
 
 void FillUpdate(const v1::DataConfig& data, v1::UpdateConfig& update) {

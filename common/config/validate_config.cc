@@ -216,6 +216,14 @@ void ValidateRun(const v1::RunConfig& run, const v1::DataConfig& data, Violation
   violations->RequireRange("run.keep", run.keep(), 1, kMaxInt32);
 }
 
+void ForbidBound(const char* path, const v1::UpdateRule& rule, Violations* violations) {
+  if (rule.max_push_norm() == 0) return;
+  violations->Add(
+      StrCat(path, ".max_push_norm"),
+      "bounds what servers take of a trainer's push and there are none; give --servers, "
+      "or remove it (clip_norm bounds a step's gradients)");
+}
+
 }  // namespace
 
 std::vector<std::string> ValidateConfig(const v1::Config& config) {
@@ -270,6 +278,8 @@ std::vector<std::string> ValidateEmbedded(const v1::Config& config) {
   };
   require_f32("cluster.answer_values", config.cluster().answer_values());
   require_f32("cluster.row_values", config.cluster().row_values());
+  ForbidBound("update.dense", config.update().dense(), &violations);
+  ForbidBound("update.rows", config.update().rows(), &violations);
   const v1::ScheduleConfig& schedule = config.schedule();
   if (!schedule.has_single() && schedule.kind_case() != v1::ScheduleConfig::KIND_NOT_SET) {
     violations.Add("schedule",

@@ -130,6 +130,7 @@ void ValidateOptions(const std::string& path, const v1::UpdateRule& rule, Violat
   }
   violations->RequireRange(path + ".clip_norm", rule.clip_norm(), 0, kMaxFloat);
   violations->RequireRange(path + ".l2_penalty", rule.l2_penalty(), 0, 1);
+  violations->RequireRange(path + ".max_push_norm", rule.max_push_norm(), 0, kMaxFloat);
 }
 
 void ValidateRule(const std::string& path, const v1::UpdateRule& rule, const std::string& choices,

@@ -5,6 +5,7 @@
 
 #include "common/base/file_writer.h"
 #include "common/base/strings.h"
+#include "common/metrics/bounded.h"
 #include "common/metrics/histogram.h"
 #include "common/metrics/report.h"
 #include "common/metrics/schedule_plan.h"
@@ -176,6 +177,7 @@ Json ResultsJson(const v1::RunReport& report) {
       {"stages_time", StagesTimeJson(report.total())},
       {"schedule_plan", SchedulePlanJson(report.total())},
       {"recovery", RecoveryJson(report)},
+      {"bounded", BoundedJson(report)},
       {"warnings", Json(report.warnings())},
   };
 }

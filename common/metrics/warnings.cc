@@ -10,6 +10,7 @@
 
 #include "common/base/strings.h"
 #include "common/metrics/base_rate.h"
+#include "common/metrics/bounded.h"
 #include "common/metrics/collapse.h"
 #include "common/metrics/report.h"
 
@@ -258,6 +259,11 @@ void CheckMalformed(const Run& run, Warnings* warnings) {
              warnings);
 }
 
+void CheckBounded(const Run& run, Warnings* warnings) {
+  std::string bounded = DescribeBounded(run.report);
+  if (!bounded.empty()) warnings->push_back(std::move(bounded));
+}
+
 }  // namespace
 
 std::string Describe(const v1::LargeColumnReport& column) {
@@ -274,7 +280,7 @@ void AddWarnings(const RunRecord& record, v1::RunReport* report) {
   for (const auto& check :
        {RepeatNotices, CheckColumns, CheckTrainingLabels, CheckTrainingLoss, CheckTestLoss,
         CheckTestLabels, CheckLabelOrder, CheckCollapse, CheckWarmup, CheckScheduleEnd,
-        CheckBestEvaluation, CheckTestValues, CheckMalformed}) {
+        CheckBestEvaluation, CheckTestValues, CheckMalformed, CheckBounded}) {
     check(run, &warnings);
   }
   report->mutable_warnings()->Assign(warnings.begin(), warnings.end());

@@ -32,6 +32,7 @@ class AgreedFrameReader {
   // Of the last Read, by stripes of the whole piece, in order.
   std::span<const StripeUpdate> stripes() const { return stripes_; }
   std::span<const float> values() const { return values_; }
+  std::span<float> values() { return values_; }  // what is changed there, stripes have too
 
  private:
   void SortIntoStripes(std::span<const uint32_t> offsets);

@@ -103,8 +103,9 @@ class PieceFrameReader {
 
   // What the last Read gave, each stripe once, in the order of the frame; nothing if it failed.
   std::span<const StripeUpdate> stripes() const { return stripes_; }
-  // All their values end to end.
+  // All their values end to end. What is changed there, stripes have too.
   std::span<const float> values() const { return {values_.data(), element_count_}; }
+  std::span<float> values() { return {values_.data(), element_count_}; }
 
  private:
   Status ReadScales();

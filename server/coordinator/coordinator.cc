@@ -358,6 +358,7 @@ void Coordinator::TakeProgress(const v1::ShardReport& report) {
   report.has_loading() ? OnLoading(report.shard(), report.loading()) : OnLoaded(report.shard());
   if (report.has_part()) save_.Take(report.shard(), report.part());
   if (report.wants_checkpoint()) checkpoints_.Want();
+  bounded_.Take(report.shard(), report.bounded());
 }
 
 void Coordinator::TellNews(v1::ShardReply* reply) const {

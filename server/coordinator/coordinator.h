@@ -33,6 +33,7 @@
 #include "common/proto/saved_model.pb.h"
 #include "common/transport/message.h"
 #include "common/transport/transport.h"
+#include "server/coordinator/bound_totals.h"
 #include "server/coordinator/checkpoints.h"
 #include "server/coordinator/loading_book.h"
 #include "server/coordinator/save_book.h"
@@ -153,6 +154,8 @@ class Coordinator {
   void TryAgain();
   // How many lives of this server in the run are over.
   void SetLivesEnded(uint64_t count) { lives_ended_ = count; }
+  // What servers have scaled down of pushes.
+  BoundTotals& bounded() { return bounded_; }
   static void Fields(auto& self, auto& state) {
     state(self.saver_, self.started_ms_, self.anyone_joined_, self.last_knock_ms_);
     state(self.last_waited_ms_, self.told_of_start_, self.ended_ms_);
@@ -314,6 +317,7 @@ class Coordinator {
   Unchanged awaited_work_;   // director_.awaited_work()
   Unchanged awaited_parts_;  // save_.progress()
   std::optional<int64_t> ended_ms_;
+  BoundTotals bounded_;
   uint64_t lives_ended_ = 0;  // of this server, before the present one
 
   cluster::WholePart saved_coordinator_{"coordinator"};

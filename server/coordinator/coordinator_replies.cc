@@ -94,6 +94,7 @@ v1::Header Coordinator::ReplyToReport(const v1::Report& report, int64_t now_ms) 
   v1::ReportReply& reply = *header.mutable_report_reply();
   const auto trainers = std::ranges::count_if(
       desks_.values(), [](const auto& entry) { return entry.first.stage == 0; });
+  if (report.is_last()) run_book_.SetBounded(bounded_.Sum());
   reply = run_book_.ReplyTo(report, static_cast<uint32_t>(trainers), now_ms);
   if (reply.has_run()) reply.mutable_run()->set_server_restarts(lives_ended_ + shards_.restarts());
   if (failed()) reply.set_failed(failure());

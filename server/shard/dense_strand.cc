@@ -30,9 +30,11 @@ ThreadScratch& Scratch() {
 }  // namespace
 
 DenseStrand::DenseStrand(const ModelLayout& layout, const PieceSpec& spec,
-                         const store::UpdateRule& rule, wire::ValueCoding answer_values,
-                         size_t slot, bool awaits_load, StrandArena* arena)
+                         const store::UpdateRule& rule, double max_push_norm,
+                         wire::ValueCoding answer_values, size_t slot, bool awaits_load,
+                         StrandArena* arena)
     : tensor_name_(layout.tensors()[spec.tensor].name),
+      max_push_norm_(max_push_norm),
       piece_(layout, spec, rule, awaits_load),
       answer_values_(answer_values),
       slot_(slot),
@@ -61,10 +63,14 @@ void DenseStrand::Apply(PendingStep* pending) {
   for (size_t i = 0; i < count; ++i) {
     const wire::FrameView* const frame = pending->contributions[i].dense_frames[slot_];
     if (frame == nullptr) continue;
-    Status status = count == 1
-                        ? applier.Apply(*frame, agreed, pending->version, tensor_name_, &piece_)
-                        : applier.Add(*frame, agreed, tensor_name_, piece_);
-    if (!status.ok()) pending->Fail(i, std::move(status));
+    const PieceGradient gradient{*frame, agreed, tensor_name_, max_push_norm_};
+    const Result<bool> is_bounded = count == 1 ? applier.Apply(gradient, pending->version, &piece_)
+                                               : applier.Add(gradient, piece_);
+    if (!is_bounded.ok()) {
+      pending->Fail(i, is_bounded.status());
+    } else if (*is_bounded) {
+      pending->CountBounded(i, {.pieces = 1, .rows = 0});
+    }
   }
   if (count > 1) applier.ApplyMean(count, pending->version, &piece_);
 }

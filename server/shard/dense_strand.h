@@ -25,7 +25,8 @@ class DenseStrand {
  public:
   // slot: this strand's index in PendingStep. awaits_load: as of store::Piece.
   DenseStrand(const ModelLayout& layout, const PieceSpec& spec, const store::UpdateRule& rule,
-              wire::ValueCoding answer_values, size_t slot, bool awaits_load, StrandArena* arena);
+              double max_push_norm, wire::ValueCoding answer_values, size_t slot, bool awaits_load,
+              StrandArena* arena);
 
   // Queues this strand's part of the work, or does it if that is small and the strand idle.
   void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
@@ -49,6 +50,7 @@ class DenseStrand {
   bool AnswerAgreed(std::span<const uint32_t> agreed, uint64_t since, Bytes* out) const;
 
   const std::string tensor_name_;
+  const double max_push_norm_;
   store::Piece piece_;
   Bytes cut_frames_;
   Status cut_status_;

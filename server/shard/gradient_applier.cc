@@ -2,6 +2,7 @@
 
 #include "common/base/strings.h"
 #include "server/shard/finite.h"
+#include "server/shard/norm_bound.h"
 
 namespace weir::server {
 namespace {
@@ -10,41 +11,46 @@ static_assert(wire::kMaxStripeElements == kStripeElements, "stripes of frames ar
 
 }  // namespace
 
-Result<std::span<const wire::StripeUpdate>> GradientApplier::Read(const wire::FrameView& frame,
-                                                                  std::span<const uint32_t> agreed,
-                                                                  std::string_view tensor_name,
-                                                                  const store::Piece& piece) {
-  const bool is_agreed = frame.header.kind == wire::FrameKind::kAgreedGradients;
-  WEIR_RETURN_IF_ERROR(
-      is_agreed ? agreed_reader_.Read(frame, agreed)
-                : reader_.Read(frame, static_cast<uint32_t>(piece.spec().element_count)));
-  if (!AllFinite(is_agreed ? agreed_reader_.values() : reader_.values())) {
-    return InvalidData(StrCat("a gradient of ", tensor_name, " is NaN or infinite"));
+// What a reader has decoded.
+template <typename Reader>
+Result<GradientApplier::Decoded> GradientApplier::Check(const PieceGradient& gradient,
+                                                        Reader* reader) {
+  if (!AllFinite(reader->values())) {
+    return InvalidData(StrCat("a gradient of ", gradient.tensor_name, " is NaN or infinite"));
   }
-  return is_agreed ? agreed_reader_.stripes() : reader_.stripes();
+  const bool is_bounded = BoundNorm(gradient.max_norm, reader->values());
+  return Decoded{reader->stripes(), is_bounded};
 }
 
-Status GradientApplier::Apply(const wire::FrameView& frame, std::span<const uint32_t> agreed,
-                              uint64_t version, std::string_view tensor_name, store::Piece* piece) {
-  WEIR_ASSIGN_OR_RETURN(const std::span<const wire::StripeUpdate> stripes,
-                        Read(frame, agreed, tensor_name, *piece));
-  for (const wire::StripeUpdate& update : stripes) {
+Result<GradientApplier::Decoded> GradientApplier::Read(const PieceGradient& gradient,
+                                                       const store::Piece& piece) {
+  const wire::FrameView& frame = gradient.frame;
+  if (frame.header.kind == wire::FrameKind::kAgreedGradients) {
+    WEIR_RETURN_IF_ERROR(agreed_reader_.Read(frame, gradient.agreed));
+    return Check(gradient, &agreed_reader_);
+  }
+  WEIR_RETURN_IF_ERROR(reader_.Read(frame, static_cast<uint32_t>(piece.spec().element_count)));
+  return Check(gradient, &reader_);
+}
+
+Result<bool> GradientApplier::Apply(const PieceGradient& gradient, uint64_t version,
+                                    store::Piece* piece) {
+  WEIR_ASSIGN_OR_RETURN(const Decoded decoded, Read(gradient, *piece));
+  for (const wire::StripeUpdate& update : decoded.stripes) {
     if (update.dense) {
       piece->ApplyDense(update.stripe, update.values, version);
     } else {
       piece->ApplySparse(update.stripe, update.indexes, update.values, version);
     }
   }
-  return OkStatus();
+  return decoded.is_bounded;
 }
 
-Status GradientApplier::Add(const wire::FrameView& frame, std::span<const uint32_t> agreed,
-                            std::string_view tensor_name, const store::Piece& piece) {
-  WEIR_ASSIGN_OR_RETURN(const std::span<const wire::StripeUpdate> stripes,
-                        Read(frame, agreed, tensor_name, piece));
+Result<bool> GradientApplier::Add(const PieceGradient& gradient, const store::Piece& piece) {
+  WEIR_ASSIGN_OR_RETURN(const Decoded decoded, Read(gradient, piece));
   sum_.Resize(piece.spec().element_count);
-  for (const wire::StripeUpdate& update : stripes) sum_.Add(update);
-  return OkStatus();
+  for (const wire::StripeUpdate& update : decoded.stripes) sum_.Add(update);
+  return decoded.is_bounded;
 }
 
 void GradientApplier::ApplyMean(size_t worker_count, uint64_t version, store::Piece* piece) {

@@ -6,7 +6,7 @@
 // the piece then takes their mean, as one gradient.
 //
 // A frame is decoded once, into memory that is reused from frame to frame; only when all of it is
-// sound and finite does the piece change.
+// sound and finite does the piece change, by no more than the norm that it may have.
 //
 // Place in the life of a batch: push -> number -> **decode, apply** -> stamp -> answer.
 // Thread rule: thread-compatible; each thread that works on strands has one, because strands are
@@ -25,27 +25,33 @@
 
 namespace weir::server {
 
+struct PieceGradient {
+  const wire::FrameView& frame;
+  std::span<const uint32_t> agreed;  // offsets in the piece
+  std::string_view tensor_name;      // for messages
+  double max_norm = 0;               // norm_bound.h
+};
+
 class GradientApplier {
  public:
   // InvalidData for a frame that is damaged or holds a NaN or an infinity; the piece is then as it
-  // was. tensor_name: for messages.
-  // agreed: offsets in the piece.
-  Status Apply(const wire::FrameView& frame, std::span<const uint32_t> agreed, uint64_t version,
-               std::string_view tensor_name, store::Piece* piece);
+  // was. Whether it was scaled down to max_norm.
+  Result<bool> Apply(const PieceGradient& gradient, uint64_t version, store::Piece* piece);
 
   // The same for one of several, of which the piece takes nothing yet: a frame that is not sound
   // adds nothing.
-  Status Add(const wire::FrameView& frame, std::span<const uint32_t> agreed,
-             std::string_view tensor_name, const store::Piece& piece);
+  Result<bool> Add(const PieceGradient& gradient, const store::Piece& piece);
   // What was added, as the mean over so many workers; then nothing is added any more.
   void ApplyMean(size_t worker_count, uint64_t version, store::Piece* piece);
 
  private:
-  // Its stripes.
-  Result<std::span<const wire::StripeUpdate>> Read(const wire::FrameView& frame,
-                                                   std::span<const uint32_t> agreed,
-                                                   std::string_view tensor_name,
-                                                   const store::Piece& piece);
+  struct Decoded {
+    std::span<const wire::StripeUpdate> stripes;
+    bool is_bounded = false;
+  };
+  Result<Decoded> Read(const PieceGradient& gradient, const store::Piece& piece);
+  template <typename Reader>
+  static Result<Decoded> Check(const PieceGradient& gradient, Reader* reader);
 
   wire::PieceFrameReader reader_;
   wire::AgreedFrameReader agreed_reader_;

@@ -47,12 +47,19 @@ struct Contribution {
   std::vector<RowGradients> row_gradients;           // per row partition
 };
 
+// How much of a push was larger than it may be (norm_bound.h), and was scaled down.
+struct BoundedParts {
+  uint32_t pieces = 0;
+  uint32_t rows = 0;
+};
+
 // What a worker is told once the step is done.
 struct PendingAnswer {
   session::AnswerTask task;
   uint32_t staleness = 0;
   std::vector<Bytes> values;  // per dense strand: a VALUES frame or nothing
   Status status = {};         // of its contribution: what a peer should not have sent; see Fail
+  BoundedParts bounded = {};  // of it; nobody tells the worker
 };
 
 // A step of the parameters, or none, and the answers that follow it. Of one worker's push, or of
@@ -74,6 +81,12 @@ struct PendingStep {
     if (answers.empty()) return;
     Status& status = answers[contribution].status;
     if (status.ok()) status = std::move(failure);
+  }
+  void CountBounded(size_t contribution, const BoundedParts& parts) {
+    std::lock_guard lock(mutex);
+    if (answers.empty()) return;
+    answers[contribution].bounded.pieces += parts.pieces;
+    answers[contribution].bounded.rows += parts.rows;
   }
   std::mutex mutex;
 };

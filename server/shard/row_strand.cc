@@ -11,6 +11,7 @@
 #include "common/saved_model/frames.h"
 #include "server/shard/dense_strand.h"
 #include "server/shard/finite.h"
+#include "server/shard/norm_bound.h"
 
 namespace weir::server {
 namespace {
@@ -37,9 +38,10 @@ RowGradients MeanOf(const std::vector<const RowGradients*>& parts, size_t worker
 
 }  // namespace
 
-RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
-                     StrandArena* arena)
+RowStrand::RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, double max_push_norm,
+                     size_t slot, StrandArena* arena)
     : dimension_(static_cast<size_t>(layout.embedding_dimension())),
+      max_push_norm_(max_push_norm),
       rows_(layout, rule),
       slot_(slot),
       strand_(arena) {}
@@ -54,12 +56,14 @@ void RowStrand::Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox) {
 void RowStrand::Apply(PendingStep* pending) {
   std::vector<const RowGradients*> sound;
   for (size_t i = 0; i < pending->contributions.size(); ++i) {
-    const RowGradients& gradients = pending->contributions[i].row_gradients[slot_];
+    RowGradients& gradients = pending->contributions[i].row_gradients[slot_];
     if (Status status = Check(gradients); !status.ok()) {
       pending->Fail(i, std::move(status));
-    } else {
-      sound.push_back(&gradients);
+      continue;
     }
+    const uint32_t bounded = BoundRowNorms(max_push_norm_, dimension_, gradients.values);
+    if (bounded > 0) pending->CountBounded(i, {.pieces = 0, .rows = bounded});
+    sound.push_back(&gradients);
   }
   if (sound.empty()) return;
   if (pending->contributions.size() == 1) {

@@ -16,8 +16,8 @@ namespace weir::server {
 class RowStrand {
  public:
   // slot: this partition's index in the pending work.
-  RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, size_t slot,
-            StrandArena* arena);
+  RowStrand(const ModelLayout& layout, const store::UpdateRule& rule, double max_push_norm,
+            size_t slot, StrandArena* arena);
 
   void Visit(std::shared_ptr<PendingStep> pending, Outbox* outbox);
   void Read(std::shared_ptr<PendingRows> pending, Outbox* outbox);
@@ -35,6 +35,7 @@ class RowStrand {
   Status Check(const RowGradients& gradients) const;
 
   const size_t dimension_;
+  const double max_push_norm_;
   store::RowPartitionStore rows_;
   CutForm cut_form_ = CutForm::kBits;
   const size_t slot_;

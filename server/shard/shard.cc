@@ -7,6 +7,7 @@
 #include "common/saved_model/warm_start.h"
 #include "common/session/body.h"
 #include "common/wire/row_frame.h"
+#include "server/shard/norm_bound.h"
 
 namespace weir::server {
 namespace {
@@ -44,13 +45,15 @@ Shard::Shard(const v1::Config& config, const ModelLayout& layout, uint32_t shard
       row_rule_(store::MakeUpdateRule(config.update().rows())),
       arena_(config.cluster().server_threads(), options.executor),
       versions_(layout.stages().size()) {
-  MakePieces(CodingOf(config.cluster().answer_values()), options);
+  const NormBounds bounds(config.update());
+  MakePieces(bounds.piece, CodingOf(config.cluster().answer_values()), options);
   for (size_t slot = 0; slot < partition_count_; ++slot) {
-    rows_.push_back(std::make_unique<RowStrand>(layout, *row_rule_, slot, &arena_));
+    rows_.push_back(std::make_unique<RowStrand>(layout, *row_rule_, bounds.row, slot, &arena_));
   }
 }
 
-void Shard::MakePieces(wire::ValueCoding answer_values, const ShardOptions& options) {
+void Shard::MakePieces(double max_push_norm, wire::ValueCoding answer_values,
+                       const ShardOptions& options) {
   LoadProgress* const progress = options.progress;
   uint64_t total_bytes = 0;
   std::vector<const PieceSpec*> own;
@@ -66,8 +69,8 @@ void Shard::MakePieces(wire::ValueCoding answer_values, const ShardOptions& opti
   dense_.resize(own.size());
   arena_.ForEach(own.size(), [&](size_t slot) {
     if (progress != nullptr && progress->is_cancelled()) return;
-    dense_[slot] = std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, answer_values,
-                                                 slot, options.awaits_load, &arena_);
+    dense_[slot] = std::make_unique<DenseStrand>(layout_, *own[slot], *dense_rule_, max_push_norm,
+                                                 answer_values, slot, options.awaits_load, &arena_);
     if (tells) progress->Add(ValueBytes(*own[slot]));
   });
 }

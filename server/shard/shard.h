@@ -88,10 +88,13 @@ class Shard {
  private:
   class Restoring;
   void BeginRules(const v1::RuleStarts& starts);
-  void MakePieces(wire::ValueCoding answer_values, const ShardOptions& options);
+  void MakePieces(double max_push_norm, wire::ValueCoding answer_values,
+                  const ShardOptions& options);
   Result<size_t> SlotOf(const wire::FrameHeader& header) const;  // the dense strand with its piece
   Status RouteDense(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
-  Status RouteRows(StageId stage, const wire::FrameView& frame, Contribution* contribution) const;
+  // next_rows: of each table, behind those of the push's frames before this one.
+  Status RouteRows(StageId stage, const wire::FrameView& frame, std::vector<uint64_t>* next_rows,
+                   Contribution* contribution) const;
   // row_count, frame_count: of the request's frames before this one.
   Status RouteRowIds(const wire::FrameView& frame, size_t row_count, size_t frame_count,
                      PendingRows* pending) const;

@@ -1,6 +1,7 @@
 // Which strand a frame is for: of a push, a proposal or a row pull.
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/strings.h"
 #include "common/session/body.h"
@@ -63,6 +64,12 @@ Status CheckServes(const ModelLayout& layout, uint32_t server, uint32_t table,
       StrCat("server ", server, " does not serve row ", *foreign, " of table ", table));
 }
 
+// Each row of a push once: what one may do to it is bounded (norm_bound.h).
+Status CheckOrder(uint32_t table, std::span<const uint64_t> ids, uint64_t* next_row) {
+  if (ids.empty() || ids.front() >= std::exchange(*next_row, ids.back() + 1)) return OkStatus();
+  return InvalidData(StrCat("frames of a push have rows of table ", table, " out of order"));
+}
+
 // Where rows of a request's next frame go.
 PendingRows::Block& BlockOf(size_t dimension, size_t partition_count, PendingRows* pending) {
   if (pending->blocks.empty() || pending->blocks.back().row_count * dimension >= kBlockValues) {
@@ -80,12 +87,13 @@ Result<Contribution> Shard::Route(StageId stage, std::vector<transport::Message>
   contribution.row_gradients.resize(rows_.size());
   // Of each piece one frame, and of each table.
   WEIR_RETURN_IF_ERROR(FindFrames(dense_.size() + layout_.tables().size(), &contribution));
+  std::vector<uint64_t> next_rows(layout_.tables().size());
   for (const wire::FrameView& frame : contribution.frames) {
     if (frame.header.kind == wire::FrameKind::kGradient ||
         frame.header.kind == wire::FrameKind::kAgreedGradients) {
       WEIR_RETURN_IF_ERROR(RouteDense(stage, frame, &contribution));
     } else if (frame.header.kind == wire::FrameKind::kRowGradients) {
-      WEIR_RETURN_IF_ERROR(RouteRows(stage, frame, &contribution));
+      WEIR_RETURN_IF_ERROR(RouteRows(stage, frame, &next_rows, &contribution));
     } else {
       return InvalidData(StrCat("a push carries a ", wire::DescribeFrame(frame.header)));
     }
@@ -107,7 +115,7 @@ Status Shard::RouteDense(StageId stage, const wire::FrameView& frame,
 }
 
 Status Shard::RouteRows(StageId stage, const wire::FrameView& frame,
-                        Contribution* contribution) const {
+                        std::vector<uint64_t>* next_rows, Contribution* contribution) const {
   if (!Has(stage, layout_.row_stage())) {
     return InvalidData(
         StrCat("stage ", *stage, " pushes rows; stage ", layout_.row_stage(), " has them"));
@@ -119,6 +127,7 @@ Status Shard::RouteRows(StageId stage, const wire::FrameView& frame,
   WEIR_RETURN_IF_ERROR(wire::DecodeRowGradients(
       frame, dimension, static_cast<uint64_t>(layout_.tables()[table].row_count), &ids, &values));
   WEIR_RETURN_IF_ERROR(CheckServes(layout_, shard_index_, table, ids));
+  WEIR_RETURN_IF_ERROR(CheckOrder(table, ids, &(*next_rows)[table]));
   for (size_t i = 0; i < ids.size(); ++i) {
     RowGradients& part = contribution->row_gradients[RowPartition(table, ids[i], partition_count_)];
     if (part.rows.empty()) part.Reserve(kRowsAtFirst, dimension);

@@ -29,9 +29,11 @@ inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
 
 class LoggedServer : public testing::Test {
  protected:
-  explicit LoggedServer(const SnapshotRule& snapshots = {}, uint32_t shard = 1)
+  explicit LoggedServer(const SnapshotRule& snapshots = {}, uint32_t shard = 1,
+                        double max_push_norm = 0)
       : snapshots_(snapshots), shard_(shard) {
     config_.mutable_cluster()->set_durability(v1::PROCESS);
+    config_.mutable_update()->mutable_dense()->set_max_push_norm(max_push_norm);
     identity_ = session::MakeRunIdentity(config_, servers_, 0);
     Start();
   }
@@ -58,7 +60,6 @@ class LoggedServer : public testing::Test {
     server_.reset();
     client_.reset();
   }
-
   std::vector<v1::Header> Exchange(const v1::Header& header, std::vector<Bytes> body = {}) {
     if (header.has_hello()) Grant(header.hello(), &server_->news().grants);
     CHECK(client_->Send(connection_, MakeParts(header, std::move(body))).ok());
@@ -76,7 +77,6 @@ class LoggedServer : public testing::Test {
     }
     return replies;
   }
-
   v1::Header Hello(uint32_t connection, uint64_t epoch = 0, uint64_t version = 0) const {
     v1::Header header;
     *header.mutable_hello()->mutable_identity() = identity_;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/server/logged_server.h"
 
 namespace weir::server {
@@ -111,6 +114,57 @@ TEST_F(LoggedServer, LeavesNoneEitherWhereTheRunWasOverBeforeItHadLoaded) {
   ASSERT_TRUE(server_->ClearLog().ok());
   server_.reset();
   EXPECT_TRUE(files_.List(kData).value().empty());
+}
+
+// Of pushes with norms of 2.2, 4.5 and 6.7.
+class BoundedLoggedServer : public LoggedServer {
+ protected:
+  BoundedLoggedServer() : LoggedServer({}, 1, 3) {}
+
+  google::protobuf::RepeatedPtrField<v1::BoundedReport> Bounded() const {
+    google::protobuf::RepeatedPtrField<v1::BoundedReport> reports;
+    server_->bounded().Fill(&reports);
+    return reports;
+  }
+};
+
+TEST_F(BoundedLoggedServer, ScalesDownAgainWhatItsLogReplays) {
+  PushSome(3);
+  Exchange(Hello(2));
+  const DenseChanges before = changes_;
+  Kill();
+  Start();
+  Exchange(Hello(3, epoch_, 3));
+  EXPECT_EQ(changes_, before) << "to the bit";
+  const PieceSpec& own = *std::ranges::find(layout_.pieces(), 1u, &PieceSpec::server);
+  const float norm = std::sqrt(5.0f) + 2 * 3;
+  EXPECT_NEAR(changes_.at(own.tensor).at(own.begin + 1),
+              InitialValue(layout_, own.tensor, own.begin + 1) -
+                  static_cast<float>(kDenseRate) * norm / std::sqrt(5.0f),
+              1e-6);
+}
+
+TEST_F(BoundedLoggedServer, CountsByTrainerWhatItScalesDown) {
+  PushSome(3);
+  const auto reports = Bounded();
+  ASSERT_EQ(reports.size(), 1);
+  EXPECT_EQ(reports[0].trainer(), 0u);
+  EXPECT_EQ(reports[0].pushes(), 2u);
+  EXPECT_EQ(reports[0].pieces(), 2u);
+  EXPECT_EQ(reports[0].rows(), 0u);
+  Kill();
+  Start();
+  EXPECT_TRUE(Bounded().empty()) << "each life counts its own";
+}
+
+// Else its log would come to other parameters.
+TEST_F(BoundedLoggedServer, DoesNotGoOnWithAnotherBound) {
+  PushSome(1);
+  Kill();
+  config_.mutable_update()->mutable_dense()->set_max_push_norm(4);
+  const v1::RunIdentity other = session::MakeRunIdentity(config_, servers_, 0);
+  EXPECT_THAT(DataFolder::Open(files_, kData, other, shard_).status().message(),
+              testing::HasSubstr("the update rules (update)"));
 }
 
 }  // namespace

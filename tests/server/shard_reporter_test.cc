@@ -128,6 +128,25 @@ TEST_F(ShardReporterTest, ReportsAsOneProcessUntilTheRunIsFinished) {
   EXPECT_EQ(last.nonce(), first.nonce());
 }
 
+TEST_F(ShardReporterTest, EachReportHasAllThatWasScaledDown) {
+  BoundBook book;
+  ShardReporterOptions options;
+  options.coordinator_address = kCoordinatorAddress;
+  options.first_timeout_ms = options.timeout_ms = options.reconnect_ms = kEndPatienceMs;
+  options.interval_ms = 20;
+  options.bounded = &book;
+  ShardReporter reporter(
+      options, network_.MakeClient(), [](uint64_t) {}, [](const Status&) {});
+  reporter.Start();
+  EXPECT_TRUE(AnswerOne(v1::ShardReply::RUNNING).bounded().empty());
+  book.Add(4, {.pieces = 1, .rows = 2});
+  v1::ShardReport report = AnswerOne(v1::ShardReply::RUNNING);
+  while (report.bounded().empty()) report = AnswerOne(v1::ShardReply::RUNNING);
+  EXPECT_EQ(report.bounded(0).trainer(), 4u);
+  EXPECT_EQ(report.bounded(0).pushes(), 1u);
+  EXPECT_EQ(AnswerOne(v1::ShardReply::RUNNING).bounded_size(), 1) << "again";
+}
+
 TEST_F(ShardReporterTest, ASilentConnectionIsOpenedAnew) {
   const auto reporter = Start(kEndPatienceMs, 100);
   const auto first = coordinator_->Receive(kEndPatienceMs);

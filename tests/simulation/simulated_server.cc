@@ -91,6 +91,7 @@ void SimulatedServer::StartReporter() {
                                        .first_timeout_ms = cluster.connect_timeout_ms(),
                                        .timeout_ms = server::ServerPatienceMs(cluster),
                                        .loading = [this] { return server_->loading(); },
+                                       .bounded = &server_->bounded(),
                                        .news = &server_->news()};
   reporter_ = std::make_unique<server::ShardReporter>(
       std::move(options), MakeClient(50 + shard_, [](const auto&, const auto&) {}),

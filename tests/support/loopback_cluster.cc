@@ -72,10 +72,9 @@ void LoopbackCluster::Run() {
 void LoopbackCluster::StartServer(uint32_t index) {
   auto transport = network_.MakeServer();
   CHECK(transport->Bind(Address(index)).ok());
-  server::ServerOptions options;
-  options.save = options_.save;
-  servers_[index] = std::make_unique<server::Server>(config_, options_.servers, index,
-                                                     std::move(transport), std::move(options));
+  servers_[index] =
+      std::make_unique<server::Server>(config_, options_.servers, index, std::move(transport),
+                                       server::ServerOptions{.save = options_.save});
   server::Server* server = servers_[index].get();
   CHECK(server->PrepareSaving().ok());
   if (index > 0) {
@@ -85,6 +84,7 @@ void LoopbackCluster::StartServer(uint32_t index) {
     reporter.shard_index = index;
     reporter.interval_ms = 20;
     reporter.news = &server->news();
+    reporter.bounded = &server->bounded();
     server::ReportSaving(server->saving(), &reporter);
     reporters_[index] = std::make_unique<server::ShardReporter>(
         std::move(reporter), network_.MakeClient(), [server](uint64_t run) { server->Serve(run); },

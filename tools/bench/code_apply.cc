@@ -28,7 +28,9 @@ ApplyTarget::ApplyTarget(const ModelLayout& layout, uint32_t element_count,
 Status ApplyTarget::Apply(const Bytes& bytes) {
   wire::FrameCursor cursor(bytes);
   WEIR_ASSIGN_OR_RETURN(const wire::FrameView frame, cursor.Next());
-  return applier.Apply(frame, {}, ++version, "the piece", &piece);
+  return applier
+      .Apply({.frame = frame, .agreed = {}, .tensor_name = "the piece"}, ++version, &piece)
+      .status();
 }
 
 ModelLayout SquareLayout() {

@@ -173,6 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRule{"update { dense { sgd { learning_rate: 0.5 } weight_decay: 2 } }",
                    "update.dense.weight_decay: 2 times the learning rate"},
         BrokenRule{"update { rows { clip_norm: nan } }", "update.rows.clip_norm: "},
+        BrokenRule{"update { dense { max_push_norm: -1 } }", "update.dense.max_push_norm: -1 "},
+        BrokenRule{"update { rows { max_push_norm: nan } }", "update.rows.max_push_norm: "},
+        BrokenRule{"update { rows { max_push_norm: inf } }", "update.rows.max_push_norm: "},
         BrokenRule{"update { rows { dense_semantics: true } }", "update.rows.dense_semantics: "},
         BrokenRule{"update { dense { schedule { warmup_steps: -1 } } }",
                    "update.dense.schedule.warmup_steps: -1 "},
@@ -413,6 +416,10 @@ TEST(ValidateEmbedded, RefusesPoliciesThatNeedServers) {
                   Parse("data { synthetic {} } cluster { answer_values: BF16 row_values: BF16 }")),
               ElementsAre(StartsWith("cluster.answer_values: BF16 "),
                           StartsWith("cluster.row_values: BF16 ")));
+  EXPECT_THAT(ValidateEmbedded(Parse("data { synthetic {} } update { dense { max_push_norm: 1 } "
+                                     "rows { max_push_norm: 0.1 } }")),
+              ElementsAre(StartsWith("update.dense.max_push_norm: bounds what servers take"),
+                          StartsWith("update.rows.max_push_norm: bounds what servers take")));
 }
 
 TEST(ValidateConfig, AModelHasSixteenStagesAtMost) {

@@ -53,7 +53,7 @@ TEST(SummaryJson, HasEveryPromisedKey) {
   EXPECT_THAT(Keys(summary),
               IsSupersetOf({"commit", "mode", "servers", "trainers", "stages", "threads", "device",
                             "seed", "config_hash", "train", "test", "wire", "layers", "staleness",
-                            "stages_time", "schedule_plan", "recovery", "warnings"}));
+                            "stages_time", "schedule_plan", "recovery", "bounded", "warnings"}));
   EXPECT_THAT(Keys(summary["train"]),
               IsSupersetOf({"samples", "seconds", "samples_per_second", "steps", "logloss"}));
   EXPECT_THAT(Keys(summary["test"]), IsSupersetOf({"samples", "logloss", "auc", "accuracy",
@@ -67,6 +67,18 @@ TEST(SummaryJson, HasEveryPromisedKey) {
   EXPECT_THAT(Keys(summary["staleness"]), IsSupersetOf({"p50", "p99", "max"}));
   EXPECT_THAT(Keys(summary["recovery"]),
               IsSupersetOf({"server_restarts", "replayed_pushes", "reconnects"}));
+}
+
+TEST(SummaryJson, TellsWhosePushesWereScaledDown) {
+  v1::RunReport report = Example();
+  EXPECT_EQ(json::parse(SummaryJson(report, kCommit))["bounded"], json::array());
+  v1::BoundedReport& bounded = *report.add_bounded();
+  bounded.set_trainer(3);
+  bounded.set_pushes(12);
+  bounded.set_pieces(20);
+  bounded.set_rows(400);
+  EXPECT_EQ(json::parse(SummaryJson(report, kCommit))["bounded"],
+            json::parse(R"([{"trainer": 3, "pushes": 12, "pieces": 20, "rows": 400}])"));
 }
 
 TEST(SummaryJson, DerivesItsFigures) {

@@ -255,5 +255,17 @@ TEST_F(Warnings, CountMalformedLinesAndShowTheFirst) {
                           HasSubstr("1 of 1000 lines to test on (0.1 %)")));
 }
 
+TEST_F(Warnings, NameTrainersWhosePushesWereScaledDown) {
+  EXPECT_THAT(Of("bounded { trainer: 3 pushes: 12 pieces: 20 rows: 400 } "
+                 "bounded { trainer: 5 pushes: 1 rows: 2 }"),
+              ElementsAre(AllOf(HasSubstr("above max_push_norm"),
+                                HasSubstr("of trainer 3 (12 pushes, 20 pieces and 400 rows of "
+                                          "them), 5 (1 pushes, 0 pieces and 2 rows of them):"))));
+  std::string many;
+  for (int i = 0; i < 25; ++i) many += StrCat("bounded { trainer: ", i, " pushes: 1 } ");
+  EXPECT_THAT(Of(many), ElementsAre(AllOf(HasSubstr("19 (1 pushes"), HasSubstr(", 5 more:"),
+                                          Not(HasSubstr("20 (1 pushes")))));
+}
+
 }  // namespace
 }  // namespace weir::metrics

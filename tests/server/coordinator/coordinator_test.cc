@@ -592,6 +592,27 @@ TEST_F(CoordinatorTest, TheRunEndsWithTheMergedEvaluation) {
   EXPECT_FALSE(Join(2, 9, true).refusal().finished_well()) << "it was to save the model";
 }
 
+TEST_F(LastReportTest, ItHasWhatServersHaveScaledDown) {
+  coordinator_.bounded().SetOwn([](BoundTotals::Reports* own) {
+    own->Add()->set_trainer(1);
+    own->at(0).set_pushes(2);
+  });
+  v1::ShardReport report;
+  *report.mutable_identity() = identity_;
+  report.set_shard(1);
+  report.set_nonce(8);
+  report.set_run(coordinator_.run());
+  report.add_bounded()->set_trainer(1);
+  report.mutable_bounded(0)->set_pushes(3);
+  ASSERT_TRUE(coordinator_.OnShardReport(report, now_ms_));
+  CountLast(Speaker(1), 2);
+  const auto replies = CountLast(Speaker(0), last_id_ + 1);
+  ASSERT_THAT(replies, SizeIs(2));
+  ASSERT_EQ(replies[0].run().bounded_size(), 1);
+  EXPECT_EQ(replies[0].run().bounded(0).pushes(), 5u);
+  EXPECT_THAT(replies[0].run().warnings(), testing::Contains(HasSubstr("trainer 1 (5 pushes")));
+}
+
 // Trainer 1 joined and has never got as far as to ask for work.
 class EarlyMember : public CoordinatorTest {
  protected:
