@@ -6,13 +6,15 @@
 
 #include "common/base/check.h"
 #include "common/base/hogwild.h"
+#include "common/base/wide_vectors.h"
 #include "common/kernels/cpu_functions.h"
 
 namespace weir::kernels::cpu {
 namespace {
 
-// Side by side in 64 bits, for the compiler to make vectors of.
-double SquareSum(std::span<const float> values) {
+// Side by side in 64 bits, for the compiler to make vectors of, as wide as there are: the order is
+// the same.
+double SquareSumInLanes(std::span<const float> values) {
   constexpr size_t kSums = 8;
   std::array<double, kSums> sums = {};
   size_t i = 0;
@@ -25,6 +27,12 @@ double SquareSum(std::span<const float> values) {
   double sum = 0;
   for (; i < values.size(); ++i) sum += static_cast<double>(values[i]) * values[i];
   for (const double part : sums) sum += part;
+  return sum;
+}
+
+double SquareSum(std::span<const float> values) {
+  double sum = 0;
+  RunWithWideVectors([&] { sum = SquareSumInLanes(values); });
   return sum;
 }
 
