@@ -51,9 +51,9 @@ DEFINE_string(listen, "", "address to bind, if it is not the advertised one");
 namespace weir::server {
 namespace {
 
-// Who has not said hello has nothing larger to say than a push that was queued when its connection
-// broke, which ZeroMQ sends again before the new hello: it is to be refused, not cut.
-constexpr int64_t kMaxStrangerBytes = int64_t{4} << 20;
+// Who has not said hello has little to say. A push that was queued when its connection broke may
+// come before the new hello, and is cut where it is larger. Of empty parts each byte costs ZeroMQ 31.
+constexpr int64_t kMaxStrangerBytes = int64_t{1} << 20;
 
 // Belongs to the mistakes above it.
 constexpr const char* kExample =

@@ -37,7 +37,7 @@ DEFINE_string(json, "", "also write the lines to this file, as JSON");
 DEFINE_int32(repeats, 5,
              "how often each measurement is made, the median counts; no more than three "
              "times what trains in other processes or beside PyTorch, once what takes minutes; "
-             "durability and security train as often as is said");
+             "durability, security and flood train as often as is said");
 DEFINE_string(
     peers, "",
     "run the peers in Python (of step, train, select, policies and split) with the interpreter of "

@@ -38,6 +38,8 @@ constexpr Section kSections[] = {
     {"checkpoint", "how long training stands still for a checkpoint of more than a gigabyte",
      BenchCheckpoint},
     {"security", "training with keys, beside the same without", BenchSecurity},
+    {"flood", "training with keys while strangers connect 10,000 times a second, beside the same",
+     BenchFlood},
     {"memory", "resident memory of server and trainers over 200,000 steps", BenchMemory},
     {"gpu/select", "a card's copies, and selection of a layer of 64 M elements", BenchGpuSelect,
      !kOneProcessor, kOnCard},

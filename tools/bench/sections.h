@@ -25,6 +25,7 @@ Result<Lines> BenchNetwork(const Options& options);
 Result<Lines> BenchDurability(const Options& options);
 Result<Lines> BenchCheckpoint(const Options& options);
 Result<Lines> BenchSecurity(const Options& options);
+Result<Lines> BenchFlood(const Options& options);
 Result<Lines> BenchMemory(const Options& options);
 Result<Lines> BenchGpuSelect(const Options& options);
 Result<Lines> BenchGpuSplit(const Options& options);
