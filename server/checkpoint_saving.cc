@@ -17,14 +17,14 @@ constexpr int64_t kGiveUpMs = 100;
 bool CheckpointSaving::EndOneBefore() {
   if (saving_ && !saving_->End(kGiveUpMs)) return false;
   std::unique_ptr<Saving> before;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   before = std::move(saving_);
   return true;
 }
 
 void CheckpointSaving::Open(uint64_t number, uint64_t run) {
   if (!EndOneBefore()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     open_failure_ = Unavailable(StrCat("an earlier one is still being written: the disk of ",
                                        options_.folder, " does not answer"));
     number_ = number;
@@ -34,7 +34,7 @@ void CheckpointSaving::Open(uint64_t number, uint64_t run) {
                                          options_.server, options_.server_count, options_.executor,
                                          options_.wake);
   Status prepared = saving->Prepare(run);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   saving_ = std::move(saving);
   open_failure_ = std::move(prepared);
   number_ = number;
@@ -58,7 +58,7 @@ void CheckpointSaving::Step() {
 }
 
 std::optional<v1::PartReport> CheckpointSaving::part() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!saving_) return std::nullopt;
   auto part = saving_->part();
   Status failure = open_failure_.ok() ? saving_->failure() : open_failure_;

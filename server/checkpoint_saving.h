@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -60,7 +60,7 @@ class CheckpointSaving {
 
   const Options options_;
   uint64_t number_ = 0, run_ = 0;  // of the last
-  mutable std::mutex mutex_;       // of what others see
+  mutable Mutex mutex_;            // the owner holds it to change what part() tells of
   std::unique_ptr<Saving> saving_;
   uint64_t begun_number_ = 0;
   Status open_failure_;

@@ -4,10 +4,10 @@
 // Thread rule: any thread.
 #pragma once
 
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::server {
@@ -16,17 +16,17 @@ class DepartureList {
  public:
   // All so far.
   void Set(std::vector<v1::Departure> departures) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     departures_ = std::move(departures);
   }
   std::vector<v1::Departure> Get() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return departures_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<v1::Departure> departures_;
+  mutable Mutex mutex_;
+  std::vector<v1::Departure> departures_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::server

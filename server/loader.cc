@@ -19,7 +19,7 @@ Loader::~Loader() {
 void Loader::Run() {
   Made made = MakeOrRunOut();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     made_.emplace(std::move(made));
   }
   on_end_();
@@ -38,14 +38,14 @@ Loader::Made Loader::MakeOrRunOut() {
 }
 
 bool Loader::has_ended() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return made_.has_value();
 }
 
 bool Loader::EndsWithin(int64_t timeout_ms) { return has_ended() || work_->EndsWithin(timeout_ms); }
 
 std::optional<Loader::Made> Loader::Take() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(made_, std::nullopt);
 }
 

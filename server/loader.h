@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/shard/load_progress.h"
 #include "server/shard/shard.h"
@@ -45,8 +45,8 @@ class Loader {
   const Make make_;
   const std::function<void()> on_end_;
   LoadProgress progress_;
-  std::mutex mutex_;
-  std::optional<Made> made_;
+  Mutex mutex_;
+  std::optional<Made> made_ WEIR_GUARDED_BY(mutex_);
   const std::unique_ptr<Executor::Work> work_;  // uses what is above
 };
 

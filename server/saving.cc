@@ -29,7 +29,7 @@ Saving::~Saving() {
 Status Saving::Prepare(uint64_t run) {
   const std::string folder = saved_model::FolderOfRun(directory_, run);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     part_path_ = saved_model::FileIn(folder, saved_model::PartName(server_, server_count_));
   }
   if (server_ == 0) {
@@ -53,11 +53,11 @@ void Saving::Begin(Shard* shard) {
                       .least_bytes = PartSink::LeastBytes(*shard),
                       .written_bytes = &written_bytes_,
                       .on_done = [this](v1::PartReport done) {
-                        std::lock_guard lock(mutex_);
+                        MutexLock lock(mutex_);
                         done_ = std::move(done);
                       }};
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     part.path = part_path_;
   }
   taker_.Begin(shard, CutForm::kModel, [part] { return PartSink::Open(part); });
@@ -67,20 +67,20 @@ void Saving::Step() {
   if (!taker_.is_at_work()) return;
   taker_.Step();
   if (taker_.is_at_work() || taker_.outcome().ok()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (failure_.ok()) failure_ = taker_.outcome();
 }
 
 void Saving::YieldCut() {
   if (!taker_.holds_cut()) return;
   taker_.YieldCut();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   failure_ = Interrupted("given up, for another wanted the parameters");
 }
 
 std::optional<v1::PartReport> Saving::part() const {
   if (!has_begun_) return std::nullopt;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (done_) return done_;
   v1::PartReport part;
   part.set_written_bytes(written_bytes_);
@@ -94,19 +94,19 @@ void Saving::Conclude(v1::SavedModelManifest manifest, Add add, std::function<vo
     if (add) WEIR_RETURN_IF_ERROR(add(folder_->path(), &manifest));
     WEIR_RETURN_IF_ERROR(folder_->Finish(std::move(manifest)));
     then();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_concluded_ = true;
     return OkStatus();
   });
 }
 
 bool Saving::is_concluded() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return is_concluded_;
 }
 
 Status Saving::failure() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return failure_;
 }
 
@@ -123,7 +123,7 @@ void Saving::Start(std::function<Status()> work) {
   work_ = executor_.Begin([this, work = std::move(work)] {
     Status status = work();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!status.ok()) failure_ = std::move(status);
     }
     wake_();  // a run may wait for this to end

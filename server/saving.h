@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/proto/saved_model.pb.h"
@@ -75,15 +75,15 @@ class Saving {
   const uint32_t server_, server_count_;
   Executor& executor_;
   const std::function<void()> wake_;
-  std::string part_path_;
+  std::string part_path_ WEIR_GUARDED_BY(mutex_);
   std::unique_ptr<saved_model::ModelFolder> folder_;  // of server 0
   std::atomic<bool> is_asked_{false}, has_begun_{false};
   bool is_concluding_ = false;
   std::atomic<uint64_t> written_bytes_{0};
-  mutable std::mutex mutex_;
-  bool is_concluded_ = false;
-  std::optional<v1::PartReport> done_;
-  Status failure_;
+  mutable Mutex mutex_;
+  bool is_concluded_ WEIR_GUARDED_BY(mutex_) = false;
+  std::optional<v1::PartReport> done_ WEIR_GUARDED_BY(mutex_);
+  Status failure_ WEIR_GUARDED_BY(mutex_);
   CutTaker taker_;
   std::unique_ptr<Executor::Work> work_;  // the last that was begun
 };

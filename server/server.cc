@@ -158,13 +158,13 @@ std::optional<Status> Server::Outcome(int64_t now_ms) {
   // Where the coordinator has made the run fail it stays to tell the others.
   const bool tells = coordinator_ && coordinator_->failed();
   if (!own_failure_.ok() && !tells) return own_failure_;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return ended_;
 }
 
 void Server::End(Status status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ended_ = std::move(status);
   }
   transport_->Wake();

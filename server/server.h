@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/transport/transport.h"
 #include "server/bound_book.h"
 #include "server/control_desk.h"
@@ -109,10 +109,10 @@ class Server {
   Status own_failure_;                 // it cannot load, or not write its log
   CoordinatorNews news_;
   BoundBook bounded_;
-  mutable std::mutex mutex_;
-  std::optional<Status> ended_;
-  bool tells_loading_ = false;
-  std::unique_ptr<Loader> loader_;  // until it has ended; uses what is above
+  mutable Mutex mutex_;
+  std::optional<Status> ended_ WEIR_GUARDED_BY(mutex_);
+  bool tells_loading_ WEIR_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Loader> loader_;  // until it ends; uses what is above; changed under the lock
   std::unique_ptr<Saving> saving_;  // uses the shard, and so do these
   std::unique_ptr<ServerCheckpoints> checkpoints_;
 };

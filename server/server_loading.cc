@@ -12,7 +12,7 @@ void Server::StartLoading() {
       std::make_unique<Loader>([this](LoadProgress* progress) { return MakeShard(progress); },
                                [this] { transport_->Wake(); }, options_.environment.executor);
   const bool is_prompt = loader->EndsWithin(options_.prompt_ms);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   loader_ = std::move(loader);
   tells_loading_ = !is_prompt;
 }
@@ -94,7 +94,7 @@ void Server::LookAtLog(int64_t now_ms) {
 // A run may end before a server that was started again has loaded: that would begin another file.
 Status Server::ClearLog() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tells_loading_ = false;
     loader_.reset();
   }
@@ -113,7 +113,7 @@ void Server::LookAtLoader(int64_t now_ms) {
 
 void Server::TakeShard(Loader::Made made, int64_t now_ms) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tells_loading_ = false;
     loader_.reset();
   }
@@ -130,7 +130,7 @@ void Server::TakeShard(Loader::Made made, int64_t now_ms) {
 }
 
 std::optional<v1::Loading> Server::loading() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!tells_loading_) return std::nullopt;
   return loader_->progress();
 }

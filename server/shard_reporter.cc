@@ -37,7 +37,7 @@ void ShardReporter::SayFailure(const Status& status) {
 }
 
 void ShardReporter::End(const std::string& failure) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!transport_) return;
   if (options_.news != nullptr) options_.news->grants.OnWish({});
   stopping_ = true;

@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "common/base/clock.h"
 #include "common/base/environment.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "common/transport/transport.h"
@@ -101,7 +101,7 @@ class ShardReporter {
   const std::function<void(Status)> on_end_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
-  std::mutex mutex_;  // of who ends it
+  Mutex mutex_;  // of who ends it
 
   // The thread's own, until it is gone.
   v1::Header header_;

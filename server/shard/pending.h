@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/session/server_session.h"
 #include "common/store/row_table.h"
@@ -77,18 +77,18 @@ struct PendingStep {
 
   // The first failure of any strand with a contribution.
   void Fail(size_t contribution, Status failure) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (answers.empty()) return;
     Status& status = answers[contribution].status;
     if (status.ok()) status = std::move(failure);
   }
   void CountBounded(size_t contribution, const BoundedParts& parts) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (answers.empty()) return;
     answers[contribution].bounded.pieces += parts.pieces;
     answers[contribution].bounded.rows += parts.rows;
   }
-  std::mutex mutex;
+  Mutex mutex;  // of the status that a strand gives an answer
 };
 
 struct PendingRows {
@@ -129,7 +129,7 @@ class Outbox {
 
   // The I/O thread is awake, and will take all before it waits again: nobody need wake it.
   void Attend() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_attended_ = true;
   }
 
@@ -145,7 +145,7 @@ class Outbox {
     std::vector<std::shared_ptr<PendingSection>> sections;
   };
   Contents TakeAll() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_attended_ = false;
     return std::exchange(contents_, Contents());
   }
@@ -154,7 +154,7 @@ class Outbox {
   template <typename Work>
   void PutInto(std::vector<Work> Contents::*list, Work work) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       (contents_.*list).push_back(std::move(work));
       if (is_attended_) return;
     }
@@ -162,9 +162,9 @@ class Outbox {
   }
 
   const std::function<void()> wake_;
-  std::mutex mutex_;
-  bool is_attended_ = false;
-  Contents contents_;
+  Mutex mutex_;
+  bool is_attended_ WEIR_GUARDED_BY(mutex_) = false;
+  Contents contents_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::server

@@ -66,19 +66,19 @@ void StrandArena::EndShortOfMemory() {
 }
 
 bool StrandArena::has_ready() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !ready_.empty();
 }
 
 void StrandArena::Begin(Strand* strand) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ready_.push_back(strand);
   ++busy_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Strand* StrandArena::TakeReady() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (ready_.empty()) return nullptr;
   Strand* const strand = ready_.front();
   ready_.pop_front();
@@ -105,9 +105,9 @@ void StrandArena::HandOver() {
 void StrandArena::WaitIdle() {
   while (true) {
     HandOver();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (busy_ == 0) return;
-    changed_.wait(lock, [&] { return busy_ == 0 || !ready_.empty(); });
+    while (busy_ != 0 && ready_.empty()) changed_.Wait(lock);
   }
 }
 
@@ -136,7 +136,7 @@ void StrandArena::ForEach(size_t count, const std::function<void(size_t)>& work)
 
 void StrandArena::Enqueue(Strand* strand) {
   if (!threads_) {  // whoever runs strands comes to it again
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return ready_.push_back(strand);
   }
   BeforeEnqueue(this);
@@ -151,15 +151,15 @@ void StrandArena::Run(Strand* strand) {
   bool is_done = false;
   RunOrEnd([&] { is_done = strand->Drain(); });
   if (!is_done) return Enqueue(strand);
-  std::lock_guard lock(mutex_);
-  if (--busy_ == 0) changed_.notify_all();
+  MutexLock lock(mutex_);
+  if (--busy_ == 0) changed_.NotifyAll();
 }
 
 Strand::~Strand() { CHECK(!scheduled_) << "WaitIdle comes before the strands go"; }
 
 void Strand::Post(std::function<void()> task) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
     if (std::exchange(scheduled_, true)) return;
   }
@@ -170,7 +170,7 @@ bool Strand::Drain() {
   for (int i = 0; i < kBurst; ++i) {
     std::function<void()> task;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (tasks_.empty()) {
         scheduled_ = false;
         return true;

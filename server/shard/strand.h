@@ -14,7 +14,6 @@
 // strands, and WaitIdle() comes before the strands go.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,6 +25,7 @@
 #include <tbb/task_arena.h>
 
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 
 namespace weir::server {
@@ -71,10 +71,11 @@ class StrandArena {
   std::optional<tbb::task_arena> threads_;  // unless the executor has none
   std::function<void(const Status& why)> say_last_words_;
   std::once_flag ends_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Strand*> ready_;
-  int64_t busy_ = 0;  // strands that are ready, given to the arena or running
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Strand*> ready_ WEIR_GUARDED_BY(mutex_);
+  // Strands that are ready, given to the arena or running.
+  int64_t busy_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 class Strand {
@@ -92,9 +93,9 @@ class Strand {
   bool Drain();
 
   StrandArena* const arena_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> tasks_;
-  bool scheduled_ = false;
+  Mutex mutex_;
+  std::deque<std::function<void()>> tasks_ WEIR_GUARDED_BY(mutex_);
+  bool scheduled_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace weir::server

@@ -25,6 +25,8 @@ if(CMAKE_UNITY_BUILD)
   # Of a name in another source of the same folder.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()
+# Of who touches what a mutex guards without it; g++ does not know (common/base/mutex.h).
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 # By clang's -Wconversion these are warned of as well, by g++'s not.
 add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -54,8 +54,8 @@ Status ServerLink::Connect() {
   thread_ = std::thread([this] {
     while (!stopping_ && Step(kLongestStepMs)) continue;
   });
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_connected_ || !failure_.ok(); });
+  MutexLock lock(mutex_);
+  while (!is_connected_ && failure_.ok()) changed_.Wait(lock);
   return failure_;
 }
 
@@ -116,7 +116,7 @@ void ServerLink::SayLastWords() {
 void ServerLink::RunCommands() {
   std::vector<std::function<void(size_t)>> commands;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     commands.swap(commands_);
   }
   if (commands.empty()) return;
@@ -143,7 +143,7 @@ void ServerLink::TellFailure(const Status& status) {
 
 void ServerLink::Post(std::function<void()> command) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     commands_.emplace_back([command = std::move(command)](size_t i) {
       if (i == 0) command();
     });
@@ -152,24 +152,24 @@ void ServerLink::Post(std::function<void()> command) {
 }
 
 bool ServerLink::is_connected() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return is_connected_;
 }
 
 Status ServerLink::failure() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return failure_;
 }
 
 void ServerLink::Fail(const Status& status) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (failure_.ok()) failure_ = status;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ServerLink::FillReport(v1::WorkerReport* report) const {
   meter_.FillReport(report);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   *report->mutable_staleness() = staleness_.ToProto();
   report->set_reconnects(reconnects_);
   report->set_replayed_pushes(replayed_);

@@ -15,11 +15,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,6 +25,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/function_ref.h"
+#include "common/base/mutex.h"
 #include "common/base/rare_lines.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
@@ -212,7 +211,7 @@ class ServerLink {
   void TakeRoundNotice(size_t server, const v1::RoundNotice& notice);
   void TakePipeline(const v1::PipelineView& view);
   // Of the coordinator, for which something has waited since then.
-  void TakeWord(const std::optional<int64_t>& since_ms);
+  void TakeWord(const std::optional<int64_t>& since_ms) WEIR_REQUIRES(mutex_);
   void TakeHelloReply(size_t server, const v1::HelloReply& reply);
   void Tick();
   void SendHeartbeat(int64_t now_ms);
@@ -229,9 +228,9 @@ class ServerLink {
   // With what this process knows of why the servers seem to be gone.
   Status Explained(const Status& failure) const;
 
-  bool HasCreditLocked() const;
-  void SubmitRowPullLocked(RowRequest* request);
-  Agreed TakeAgreedLocked(uint64_t proposal_id);
+  bool HasCreditLocked() const WEIR_REQUIRES(mutex_);
+  void SubmitRowPullLocked(RowRequest* request) WEIR_REQUIRES(mutex_);
+  Agreed TakeAgreedLocked(uint64_t proposal_id) WEIR_REQUIRES(mutex_);
   void SubmitExchange(v1::Header request, Body scores);
   Result<v1::Header> AwaitExchange();
   std::optional<v1::Header> TryTakeExchange();
@@ -264,23 +263,23 @@ class ServerLink {
   std::optional<int64_t> round_waits_since_ms_;  // and has not been told of
   uint64_t waiting_round_ = 0;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  Condition changed_;
   // For each server in turn, so that what several have for one goes to it at a time.
-  std::vector<std::function<void(size_t server)>> commands_;
-  Status failure_;
-  bool is_connected_ = false;
-  ReadMark taken_;
-  size_t servers_ready_ = 0;  // whose pieces the replica holds
-  uint64_t submitted_ = 0;
-  uint64_t parts_name_ = 0;
-  int64_t window_;
-  int64_t credits_taken_ = 0;
-  int64_t kept_bytes_ = 0;  // of pushes that are not durable, all servers
-  Outstanding outstanding_;
-  metrics::Histogram staleness_;
-  uint64_t reconnects_ = 0;
-  uint64_t replayed_ = 0;
+  std::vector<std::function<void(size_t server)>> commands_ WEIR_GUARDED_BY(mutex_);
+  Status failure_ WEIR_GUARDED_BY(mutex_);
+  bool is_connected_ WEIR_GUARDED_BY(mutex_) = false;
+  ReadMark taken_ WEIR_GUARDED_BY(mutex_);
+  size_t servers_ready_ WEIR_GUARDED_BY(mutex_) = 0;  // whose pieces the replica holds
+  uint64_t submitted_ WEIR_GUARDED_BY(mutex_) = 0;
+  uint64_t parts_name_ WEIR_GUARDED_BY(mutex_) = 0;
+  int64_t window_ WEIR_GUARDED_BY(mutex_);
+  int64_t credits_taken_ WEIR_GUARDED_BY(mutex_) = 0;
+  int64_t kept_bytes_ WEIR_GUARDED_BY(mutex_) = 0;  // of pushes that are not durable, all servers
+  Outstanding outstanding_ WEIR_GUARDED_BY(mutex_);
+  metrics::Histogram staleness_ WEIR_GUARDED_BY(mutex_);
+  uint64_t reconnects_ WEIR_GUARDED_BY(mutex_) = 0;
+  uint64_t replayed_ WEIR_GUARDED_BY(mutex_) = 0;
 
   std::atomic<bool> stopping_{false};
   std::thread thread_;

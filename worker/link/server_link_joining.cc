@@ -86,9 +86,10 @@ void ServerLink::GoOnConnecting() {
     return TellFailure(status);
   }
   if (phase_ == Phase::kAwaitingReplica) {
-    std::unique_lock lock(mutex_);
-    if (servers_ready_ < peers_.size()) return;
-    lock.unlock();
+    {
+      MutexLock lock(mutex_);
+      if (servers_ready_ < peers_.size()) return;
+    }
     phase_ = Phase::kTellingLearned;
     if (const Status status = wants_learned_ ? TellLearned() : OkStatus(); !status.ok()) {
       return Fail(status);
@@ -96,9 +97,9 @@ void ServerLink::GoOnConnecting() {
   }
   if (wants_learned_ && !TryTakeWork()) return;
   phase_ = Phase::kConnected;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   is_connected_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Before training, so that who saves the model knows when it is over.

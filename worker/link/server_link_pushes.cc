@@ -15,28 +15,28 @@ bool ServerLink::HasCreditLocked() const {
 }
 
 void ServerLink::SetWindow(int window) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   window_ = window;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool ServerLink::TryAcquireCredit() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok() || !HasCreditLocked()) return false;
   ++credits_taken_;
   return true;
 }
 
 Status ServerLink::AcquireCredit() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || HasCreditLocked(); });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && !HasCreditLocked()) changed_.Wait(lock);
   if (!failure_.ok()) return failure_;
   ++credits_taken_;
   return OkStatus();
 }
 
 ReadMark ServerLink::MarkRead() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return taken_;
 }
 
@@ -47,7 +47,7 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
   {
     // One lock for number and queue, so that pushes reach the sessions in the order of their
     // numbers.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     sequence = ++submitted_;
     commands_.emplace_back([this, push = std::move(push), bodies = std::move(bodies),
                             versions = read.versions,
@@ -63,14 +63,14 @@ uint64_t ServerLink::SubmitPush(v1::Push push, std::vector<Body> bodies, const R
 }
 
 uint64_t ServerLink::NewPartsName() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return ++parts_name_;
 }
 
 void ServerLink::SubmitPart(uint64_t name, std::vector<Body> bodies) {
   CHECK_EQ(bodies.size(), peers_.size());
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     commands_.emplace_back([this, name, bodies = std::move(bodies)](size_t i) mutable {
       if (bodies[i].empty()) return;
       Do(i, peers_[i].session->SubmitPart(name, std::move(bodies[i]), clock_.NowMs()));
@@ -80,19 +80,19 @@ void ServerLink::SubmitPart(uint64_t name, std::vector<Body> bodies) {
 }
 
 Status ServerLink::AwaitAccepted(uint64_t sequence) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || taken_.accepted_sequence >= sequence; });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && taken_.accepted_sequence < sequence) changed_.Wait(lock);
   return failure_;
 }
 
 Status ServerLink::AwaitDurable(uint64_t sequence) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || taken_.durable_sequence >= sequence; });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && taken_.durable_sequence < sequence) changed_.Wait(lock);
   return failure_;
 }
 
 bool ServerLink::has_volatile() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return submitted_ > taken_.durable_sequence;
 }
 

@@ -60,7 +60,7 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
       Do(server, session.OnAnswer(header.answer(), clock_.NowMs()), &message);
       PublishTaken();
       if (!header.answer().is_catch_up()) {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         staleness_.Add(header.answer().staleness());
       }
       break;
@@ -99,33 +99,33 @@ void ServerLink::Handle(size_t server, const v1::Header& header,
 
 void ServerLink::TakeRowReply(size_t server, uint64_t request_id,
                               const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto since_ms = outstanding_.OnRowReply(server, request_id, session::BodyOf(message));
-  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.notify_all();
+  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.NotifyAll();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeAgreement(size_t server, const v1::Agreement& agreement,
                                const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto since_ms = outstanding_.OnAgreement(server, agreement, session::BodyOf(message));
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeProbeReply(size_t server, uint64_t request_id) {
   const double now_seconds = MonotonicSeconds();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto since_ms = outstanding_.OnProbeReply(server, request_id, now_seconds);
-  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.notify_all();
+  if (since_ms && outstanding_.PullIsDone(request_id)) changed_.NotifyAll();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
 void ServerLink::TakeModelReply(size_t server, const v1::ModelReply& reply,
                                 const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto since_ms = outstanding_.OnModelReply(server, reply, session::BodyOf(message));
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (since_ms) peers_[server].session->OnDataReply(clock_.NowMs() - *since_ms);
 }
 
@@ -135,7 +135,7 @@ void ServerLink::TakeHeartbeatReply(const v1::HeartbeatReply& reply) {
     return Fail(TooLate(StrCat(PeerName(0), " says that the run is over: it has finished well")));
   }
   if (reply.has_pipeline()) TakePipeline(reply.pipeline());
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   TakeWord(outstanding_.OnHeartbeatReply());
 }
 
@@ -154,9 +154,9 @@ void ServerLink::TakeReportReply(const v1::Header& header) {
 }
 
 void ServerLink::TakeExchangeReply(uint64_t id, const v1::Header& reply) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   TakeWord(outstanding_.OnExchangeReply(id, reply));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Rounds wait for whoever is slow, as they should; a long wait is told of once.

@@ -9,7 +9,7 @@ namespace weir::worker {
 
 void ServerLink::SubmitRowPull(RowRequest* request) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     SubmitRowPullLocked(request);
   }
   transport_->Wake();
@@ -19,33 +19,34 @@ void ServerLink::SubmitRowPullLocked(RowRequest* request) {
   CHECK_EQ(request->bodies.size(), peers_.size());
   const uint64_t id =
       outstanding_.AddPull(std::move(request->bodies), request->read_only, clock_.NowMs());
-  commands_.emplace_back(
-      [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+  commands_.emplace_back([this, id](size_t i) {
+    SendRequest(i, [&]() WEIR_REQUIRES(mutex_) { return outstanding_.PullFor(i, id); });
+  });
   request->id = id;
 }
 
 Result<std::vector<Body>> ServerLink::AwaitRowReplies(uint64_t request_id) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(request_id); });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && !outstanding_.PullIsDone(request_id)) changed_.Wait(lock);
   if (!failure_.ok()) return failure_;
   return outstanding_.TakePull(request_id);
 }
 
 std::optional<std::vector<Body>> ServerLink::TryTakeRowReplies(uint64_t request_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok() || !outstanding_.PullIsDone(request_id)) return std::nullopt;
   return outstanding_.TakePull(request_id);
 }
 
 void ServerLink::ForgetRowPull(uint64_t request_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   outstanding_.DropPull(request_id);
 }
 
 Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vector<Body> bodies) {
   const uint64_t id = SubmitProposal(std::move(proposal), std::move(bodies));
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && !outstanding_.PullIsDone(id)) changed_.Wait(lock);
   if (!failure_.ok()) return failure_;
   return TakeAgreedLocked(id);
 }
@@ -53,17 +54,18 @@ Result<ServerLink::Agreed> ServerLink::Propose(v1::Proposal proposal, std::vecto
 uint64_t ServerLink::SubmitProposal(v1::Proposal proposal, std::vector<Body> bodies) {
   uint64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = outstanding_.AddProposal(std::move(bodies), std::move(proposal), clock_.NowMs());
-    commands_.emplace_back(
-        [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+    commands_.emplace_back([this, id](size_t i) {
+      SendRequest(i, [&]() WEIR_REQUIRES(mutex_) { return outstanding_.PullFor(i, id); });
+    });
   }
   transport_->Wake();
   return id;
 }
 
 std::optional<ServerLink::Agreed> ServerLink::TryTakeAgreed(uint64_t proposal_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok() || !outstanding_.PullIsDone(proposal_id)) return std::nullopt;
   return TakeAgreedLocked(proposal_id);
 }
@@ -78,31 +80,33 @@ uint64_t ServerLink::SubmitProbe(std::vector<Body> bodies) {
   CHECK_EQ(bodies.size(), peers_.size());
   uint64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = outstanding_.AddProbe(std::move(bodies), clock_.NowMs());
-    commands_.emplace_back(
-        [this, id](size_t i) { SendRequest(i, [&] { return outstanding_.PullFor(i, id); }); });
+    commands_.emplace_back([this, id](size_t i) {
+      SendRequest(i, [&]() WEIR_REQUIRES(mutex_) { return outstanding_.PullFor(i, id); });
+    });
   }
   transport_->Wake();
   return id;
 }
 
 Result<double> ServerLink::AwaitProbe(uint64_t id) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.PullIsDone(id); });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && !outstanding_.PullIsDone(id)) changed_.Wait(lock);
   if (!failure_.ok()) return failure_;
   return outstanding_.TakeProbe(id);
 }
 
 Result<Outstanding::Section> ServerLink::PullSection(size_t server, const v1::ModelPlace& place) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok()) return failure_;
   outstanding_.SetSection(server, place, clock_.NowMs());
   commands_.emplace_back([this, server](size_t i) {
-    if (i == server) SendRequest(i, [&] { return outstanding_.SectionFor(i); });
+    if (i == server)
+      SendRequest(i, [&]() WEIR_REQUIRES(mutex_) { return outstanding_.SectionFor(i); });
   });
   transport_->Wake();
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.SectionIsDone(); });
+  while (failure_.ok() && !outstanding_.SectionIsDone()) changed_.Wait(lock);
   if (!failure_.ok()) return failure_;
   return outstanding_.TakeSection();
 }
@@ -149,10 +153,11 @@ std::optional<v1::ReportReply> ServerLink::TryTakeReportReply() {
 
 void ServerLink::SubmitExchange(v1::Header request, Body scores) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     outstanding_.SetExchange(std::move(request), std::move(scores), clock_.NowMs());
     commands_.emplace_back([this](size_t i) {
-      if (i == 0) SendRequest(0, [&] { return outstanding_.ExchangeFor(0); });
+      if (i == 0)
+        SendRequest(0, [&]() WEIR_REQUIRES(mutex_) { return outstanding_.ExchangeFor(0); });
     });
   }
   transport_->Wake();
@@ -160,14 +165,14 @@ void ServerLink::SubmitExchange(v1::Header request, Body scores) {
 
 // What the coordinator said counts even if the link has failed since.
 Result<v1::Header> ServerLink::AwaitExchange() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || outstanding_.ExchangeIsDone(); });
+  MutexLock lock(mutex_);
+  while (failure_.ok() && !outstanding_.ExchangeIsDone()) changed_.Wait(lock);
   if (auto reply = outstanding_.TakeExchange()) return *std::move(reply);
   return failure_;
 }
 
 std::optional<v1::Header> ServerLink::TryTakeExchange() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!outstanding_.ExchangeIsDone()) return std::nullopt;
   return outstanding_.TakeExchange();
 }

@@ -23,7 +23,7 @@ void ServerLink::SendHeartbeat(int64_t now_ms) {
   next_heartbeat_ms_ = now_ms + (pipeline_is_ready_ ? kHeartbeatMs : kGatheringHeartbeatMs);
   if (run_is_over_ || !peers_[0].session->ready()) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const int64_t held_ms = session::SilenceMs(config_.cluster().answer_timeout_ms()) / 2;
     const bool waits =
         outstanding_.exchange_since_ms().value_or(now_ms - held_ms) > now_ms - held_ms;
@@ -60,7 +60,7 @@ void ServerLink::TellLost(uint64_t generation) {
 void ServerLink::SayFarewell() {
   run_is_over_ = true;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     outstanding_.ForgetHeartbeats();
   }
   v1::Header header;
@@ -72,7 +72,7 @@ void ServerLink::SayFarewell() {
 void ServerLink::SendRequest(size_t server, const std::function<std::optional<Request>()>& get) {
   std::optional<Request> request;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     request = get();
   }
   if (request && peers_[server].session->ready()) Send(server, *std::move(request));

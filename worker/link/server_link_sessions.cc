@@ -93,7 +93,7 @@ Status ServerLink::Explained(const Status& failure) const {
 }
 
 void ServerLink::PublishTaken() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const size_t servers_before = std::exchange(servers_ready_, 0);
   const int64_t kept_before = std::exchange(kept_bytes_, 0);
   uint64_t accepted = UINT64_MAX, durable = UINT64_MAX;
@@ -113,11 +113,11 @@ void ServerLink::PublishTaken() {
   credits_taken_ -= static_cast<int64_t>(accepted - accepted_before);
   const bool may_let_go = accepted > accepted_before || durable > durable_before ||
                           kept_bytes_ < kept_before || servers_ready_ != servers_before;
-  if (may_let_go) changed_.notify_all();
+  if (may_let_go) changed_.NotifyAll();
 }
 
 session::OtherWaits ServerLink::OldestOutstanding(size_t server) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   session::OtherWaits waits = outstanding_.Oldest(server);
   if (waits.data_since_ms) {
     waits.data_since_ms = std::max(*waits.data_since_ms, peers_[server].noticed_ms);
@@ -131,7 +131,7 @@ void ServerLink::RepeatOutstanding(size_t server) {
   std::vector<Request> requests;
   for (bool is_next = false; !is_next;) {
     RunCommands();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_next = commands_.empty();
     if (is_next) requests = outstanding_.AllFor(server);
   }

@@ -1,7 +1,6 @@
 #include "worker/pipeline/stage_queue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "common/base/check.h"
@@ -30,10 +29,10 @@ StageQueue::StageQueue(const v1::Config& config, bool is_first, size_t in_flight
 
 std::optional<StageWork> StageQueue::Next(int64_t tick_ms) {
   std::optional<StageWork> work(std::in_place);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   bool has_work = !stopping_ && PickLocked(&*work);
   if (!stopping_ && !has_work && tick_ms > 0) {
-    changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
+    changed_.WaitUntil(lock, Condition::After(tick_ms));
     has_work = !stopping_ && PickLocked(&*work);
   }
   if (!has_work) return std::nullopt;
@@ -42,23 +41,23 @@ std::optional<StageWork> StageQueue::Next(int64_t tick_ms) {
 }
 
 void StageQueue::Finished() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   --at_work_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool StageQueue::stopped() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stopping_;
 }
 
 bool StageQueue::lacks_credit() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return is_first_ && !in_flight_.has_credit();
 }
 
 bool StageQueue::is_busy() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return at_work_ > 0 || !forward_.empty() || !backward_.empty();
 }
 
@@ -137,7 +136,7 @@ bool StageQueue::PickNextLocked(StageWork* work) {
 
 // Prepared ones come first, in their order.
 std::optional<StageWork> StageQueue::TakeUnprepared() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(forward_, IsUnprepared);
   const auto prepared_count = found - forward_.begin();
   if (found == forward_.end() || prepared_count >= config_.cluster().prefetch_batches()) {
@@ -150,10 +149,10 @@ std::optional<StageWork> StageQueue::TakeUnprepared() {
 }
 
 void StageQueue::PutPrepared(StageWork work) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (work.batch->generation != view_.generation()) return ForgetLocked(&work);
   forward_.insert(std::ranges::find_if(forward_, IsUnprepared), std::move(work));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void StageQueue::ForgetLocked(StageWork* work) {
@@ -170,7 +169,7 @@ std::unique_ptr<StageBatch> StageQueue::SpareLocked() {
 }
 
 bool StageQueue::Keep(std::unique_ptr<StageBatch> batch) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const bool is_present = batch->generation == view_.generation();
   const uint64_t number = batch->number;
   if (is_first_ && is_present) {
@@ -184,9 +183,9 @@ bool StageQueue::Keep(std::unique_ptr<StageBatch> batch) {
 }
 
 void StageQueue::GiveBack(std::unique_ptr<StageBatch> batch) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   GiveBackLocked(std::move(batch));
-  changed_.notify_all();  // somebody may have waited for credit
+  changed_.NotifyAll();  // somebody may have waited for credit
 }
 
 void StageQueue::GiveBackLocked(std::unique_ptr<StageBatch> batch) {
@@ -198,29 +197,29 @@ void StageQueue::GiveBackLocked(std::unique_ptr<StageBatch> batch) {
 // --- What comes in ----------------------------------------------------------------------------
 
 void StageQueue::Add(std::shared_ptr<ChunkWork> chunk) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return chunk->Abandon();
   if (chunk->lease().generation() < view_.leases_since()) return chunk->Revoke();
   std::erase_if(handed_, [](const auto& weak) { return weak.expired(); });
   handed_.push_back(chunk);
   chunks_.push_back(std::move(chunk));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void StageQueue::Stop() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
   for (const auto& weak : handed_) {
     if (const auto chunk = weak.lock()) chunk->Abandon();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void StageQueue::TakeMessage(v1::Header header, transport::Message message) {
   const bool is_forward = header.has_stage_forward();
   const uint64_t generation =
       is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (generation == 0 || generation != view_.generation()) return;  // 0: before the first view
   std::deque<StageWork>& queue = is_forward ? forward_ : backward_;
   if (queue.size() >= kMostWaiting) {
@@ -229,11 +228,11 @@ void StageQueue::TakeMessage(v1::Header header, transport::Message message) {
   }
   queue.push_back({is_forward ? StageWork::Kind::kForward : StageWork::Kind::kBackward,
                    std::move(header), std::move(message), nullptr});
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Change change;
   if (view.generation() < view_.generation()) return change;  // a reply that was repeated
   change.is_new = view.generation() != view_.generation();
@@ -253,7 +252,7 @@ StageQueue::Change StageQueue::TakeView(const v1::PipelineView& view) {
     change.revoked = RevokeLocked(view.leases_since());
     change.missing = MissingStagesLocked();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return change;
 }
 
@@ -293,7 +292,7 @@ std::string StageQueue::SilentStageLocked() const {
 }
 
 StageQueue::Silence StageQueue::CheckSilence() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const int64_t now_ms = clock_.NowMs();
   Silence silence;
   if (const auto since_ms = watch_.NoticeDue(now_ms)) {

@@ -13,18 +13,17 @@
 // Thread rule: any thread. Borrows what it is given.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -104,38 +103,40 @@ class StageQueue {
   bool is_busy() const;
 
  private:
-  bool PickLocked(StageWork* work);
-  bool PickBackwardLocked(StageWork* work);
-  bool PickStartLocked(StageWork* work);
-  bool PickLostLocked(StageWork* work);
-  bool PickNextLocked(StageWork* work);
-  std::unique_ptr<StageBatch> SpareLocked();
-  void GiveBackLocked(std::unique_ptr<StageBatch> batch);
-  void ForgetLocked(StageWork* work);  // its rows, if they were asked for
-  size_t RevokeLocked(uint64_t leases_since);
-  std::string MissingStagesLocked() const;
+  bool PickLocked(StageWork* work) WEIR_REQUIRES(mutex_);
+  bool PickBackwardLocked(StageWork* work) WEIR_REQUIRES(mutex_);
+  bool PickStartLocked(StageWork* work) WEIR_REQUIRES(mutex_);
+  bool PickLostLocked(StageWork* work) WEIR_REQUIRES(mutex_);
+  bool PickNextLocked(StageWork* work) WEIR_REQUIRES(mutex_);
+  std::unique_ptr<StageBatch> SpareLocked() WEIR_REQUIRES(mutex_);
+  void GiveBackLocked(std::unique_ptr<StageBatch> batch) WEIR_REQUIRES(mutex_);
+  void ForgetLocked(StageWork* work) WEIR_REQUIRES(mutex_);  // its rows, if they were asked for
+  size_t RevokeLocked(uint64_t leases_since) WEIR_REQUIRES(mutex_);
+  std::string MissingStagesLocked() const WEIR_REQUIRES(mutex_);
   // The last stage that had handed on batches which did not come back to it.
-  size_t LastThatAwaitedLocked() const;
-  std::string SilentStageLocked() const;
+  size_t LastThatAwaitedLocked() const WEIR_REQUIRES(mutex_);
+  std::string SilentStageLocked() const WEIR_REQUIRES(mutex_);
 
   const v1::Config& config_;
   const bool is_first_;
   const std::function<void(StageBatch*)> forget_;
   const Clock& clock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  v1::PipelineView view_;
-  bool was_ready_ = false;  // in some generation
-  SilenceWatch watch_;
-  int at_work_ = 0;                                // threads that have got something from Next
-  std::deque<std::shared_ptr<ChunkWork>> chunks_;  // with batches to start
-  std::vector<std::weak_ptr<ChunkWork>> handed_;   // all that were added
-  std::deque<StageWork> forward_, backward_;       // arrived
-  InFlight<StageBatch> in_flight_;                 // of the first stage
-  std::map<uint64_t, std::unique_ptr<StageBatch>> kept_;  // of the others, until they come back
-  std::vector<std::unique_ptr<StageBatch>> spare_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  v1::PipelineView view_ WEIR_GUARDED_BY(mutex_);
+  bool was_ready_ WEIR_GUARDED_BY(mutex_) = false;  // in some generation
+  SilenceWatch watch_ WEIR_GUARDED_BY(mutex_);
+  int at_work_ WEIR_GUARDED_BY(mutex_) = 0;  // threads that have got something from Next
+  std::deque<std::shared_ptr<ChunkWork>> chunks_ WEIR_GUARDED_BY(mutex_);  // with batches to start
+  std::vector<std::weak_ptr<ChunkWork>> handed_ WEIR_GUARDED_BY(mutex_);   // all that were added
+  std::deque<StageWork> forward_ WEIR_GUARDED_BY(mutex_);                  // arrived
+  std::deque<StageWork> backward_ WEIR_GUARDED_BY(mutex_);
+  InFlight<StageBatch> in_flight_ WEIR_GUARDED_BY(mutex_);  // of the first stage
+  // Of the others, until they come back.
+  std::map<uint64_t, std::unique_ptr<StageBatch>> kept_ WEIR_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<StageBatch>> spare_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker
