@@ -37,8 +37,7 @@ Status CheckpointShare::Take(uint64_t number, ParameterClient* client) {
   if (number == number_) return OkStatus();
   const bool is_held_up = writing_ && !writing_->EndsWithin(kNextMs);
   number_ = number;
-  word_ = std::make_shared<Word>();
-  word_->told.set_number(number);
+  word_ = std::make_shared<Word>(number);
   WEIR_ASSIGN_OR_RETURN(auto states, client->PutAside(number));
   if (!states) {
     Say(word_.get(), OkStatus());
@@ -59,7 +58,7 @@ Status CheckpointShare::Take(uint64_t number, ParameterClient* client) {
 }
 
 void CheckpointShare::Say(Word* word, const Status& written) {
-  std::lock_guard lock(word->mutex);
+  MutexLock lock(word->mutex);
   word->told.set_is_written(true);
   word->told.set_failure(written.message());
 }
@@ -73,7 +72,7 @@ std::optional<CheckpointShare::Stop> CheckpointShare::GoOn() {
 void CheckpointShare::AddWord(v1::WorkRequest* request) {
   if (wishes_ != nullptr && wishes_->wants_one.exchange(false)) request->set_wants_checkpoint(true);
   if (!has_news()) return;
-  std::lock_guard lock(word_->mutex);
+  MutexLock lock(word_->mutex);
   *request->mutable_checkpoint() = word_->told;
   if (!word_->told.is_written()) return;
   told_ = number_;

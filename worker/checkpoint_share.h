@@ -8,13 +8,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/client/parameter_client.h"
@@ -62,8 +62,9 @@ class CheckpointShare {
  private:
   // Of one checkpoint; whoever writes it has it, too.
   struct Word {
-    std::mutex mutex;
-    v1::CheckpointWord told;
+    explicit Word(uint64_t number) { told.set_number(number); }
+    Mutex mutex;
+    v1::CheckpointWord told WEIR_GUARDED_BY(mutex);
   };
   static void Say(Word* word, const Status& written);
 

@@ -306,18 +306,18 @@ Trainer::~Trainer() {
 }
 
 void Trainer::Add(std::shared_ptr<ChunkWork> chunk) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return chunk->Abandon();
   chunks_.push_back(std::move(chunk));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Trainer::SetLimits(const StepLimits& limits) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   limits_ = limits;
   awaits_answers_ = limits.awaits_answers;
   training_threads_ = limits.threads;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Scores are not pushed: all threads may compute them.
@@ -326,24 +326,24 @@ bool Trainer::MayTake(int thread) const {
 }
 
 std::shared_ptr<ChunkWork> Trainer::Current(int thread) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || MayTake(thread); });
+  MutexLock lock(mutex_);
+  while (!stopping_ && !MayTake(thread)) changed_.Wait(lock);
   return stopping_ ? nullptr : chunks_.front();
 }
 
 // The first thread that finds nothing left to take moves everybody on.
 void Trainer::Retire(const std::shared_ptr<ChunkWork>& chunk) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (chunks_.empty() || chunks_.front() != chunk) return;
   chunks_.pop_front();
-  changed_.notify_all();  // the next one may be for more of them
+  changed_.NotifyAll();  // the next one may be for more of them
 }
 
 void Trainer::Abandon() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
   for (const auto& chunk : chunks_) chunk->Abandon();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Trainer::Fail(const Status& status, ChunkWork* chunk) {

@@ -16,15 +16,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
@@ -56,7 +55,7 @@ class Trainer final : public BatchTrainer {
 
   void RunThread(int number);
   std::shared_ptr<ChunkWork> Current(int thread);
-  bool MayTake(int thread) const;
+  bool MayTake(int thread) const WEIR_REQUIRES(mutex_);
   void Retire(const std::shared_ptr<ChunkWork>& chunk);
   // The thread leaves this chunk unfinished.
   void Fail(const Status& status, ChunkWork* chunk);
@@ -67,11 +66,11 @@ class Trainer final : public BatchTrainer {
   ParameterClient* const client_;
   const std::function<void(const Status&)> on_failure_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<ChunkWork>> chunks_;
-  bool stopping_ = false;
-  StepLimits limits_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<std::shared_ptr<ChunkWork>> chunks_ WEIR_GUARDED_BY(mutex_);
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  StepLimits limits_ WEIR_GUARDED_BY(mutex_);
   std::atomic<bool> awaits_answers_;   // limits_.awaits_answers
   std::atomic<int> training_threads_;  // limits_.threads
 

@@ -110,7 +110,7 @@ Result<v1::RunReport> Worker::Run() {
   Result<v1::RunReport> report = TrainOrRunOut();
   if (!report.ok()) Fail(report.status());
   StopTrainer();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok()) return failure_;  // the first one explains the others
   return report;
 }
@@ -133,7 +133,7 @@ Result<v1::RunReport> Worker::Train() {
                                        : std::make_unique<Trainer>(config_, layout_, compute_,
                                                                    options_.threads, client_, fail);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     trainer_ = std::move(trainer);
   }
   // First, because it takes seconds when there are many rows, and at the end of the run a trainer
@@ -156,13 +156,13 @@ Result<v1::RunReport> Worker::Train() {
 void Worker::StopTrainer() {
   std::unique_ptr<BatchTrainer> trainer;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     trainer = std::move(trainer_);
   }
 }
 
 bool Worker::HasFailed() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !failure_.ok();
 }
 
@@ -170,13 +170,13 @@ void Worker::Interrupt() { Fail(Interrupted("interrupted")); }
 
 void Worker::Fail(const Status& status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!failure_.ok()) return;
     failure_ = status;
   }
   client_->Stop(status, true);
   // Wakes the input thread if it waits for a chunk.
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (trainer_) trainer_->Abandon();
 }
 

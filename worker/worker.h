@@ -10,12 +10,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
@@ -141,8 +141,8 @@ class Worker {
   std::optional<double> bayes_logloss_;  // of synthetic test rows
   uint64_t last_shown_samples_ = 0;
 
-  mutable std::mutex mutex_;
-  Status failure_;
+  mutable Mutex mutex_;  // the input thread holds it to change trainer_, too
+  Status failure_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

@@ -1,11 +1,10 @@
 #include "common/base/executor.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "common/base/mutex.h"
 
 namespace weir {
 namespace {
@@ -14,20 +13,21 @@ namespace {
 class EndOfWork {
  public:
   void Tell() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     has_come_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   bool ComesWithin(int64_t timeout_ms) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                             [this] { return has_come_; });
+    MutexLock lock(mutex_);
+    const Condition::Time end = Condition::After(timeout_ms);
+    while (!has_come_ && changed_.WaitUntil(lock, end)) continue;
+    return has_come_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_come_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool has_come_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 class WorkOnThread final : public Executor::Work {

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <utility>
+
+#include "common/base/mutex.h"
 
 namespace weir {
 
@@ -16,21 +17,21 @@ class InterruptTarget {
   // Calls the target at once if Fire came before it. Empty: nothing to interrupt; when this
   // returns, the target before is not running and will not be called.
   void Set(std::function<void()> target) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     target_ = std::move(target);
     if (fired_ && target_) target_();
   }
 
   void Fire() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     fired_ = true;
     if (target_) target_();
   }
 
  private:
-  std::mutex mutex_;
-  bool fired_ = false;
-  std::function<void()> target_;
+  Mutex mutex_;
+  bool fired_ WEIR_GUARDED_BY(mutex_) = false;
+  std::function<void()> target_ WEIR_GUARDED_BY(mutex_);
 };
 
 // Sets a target while it lives, however it ends.

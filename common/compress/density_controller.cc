@@ -23,7 +23,7 @@ constexpr double kFurthestBelow = 1024;
 
 void DensityController::Recompute(std::optional<float> quantile) {
   DCHECK(!quantile || *quantile > 0) << *quantile;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   threshold_ = quantile;
   if (quantile) least_ = std::max(*quantile / kFurthestBelow, kLeastThreshold);
 }
@@ -31,21 +31,21 @@ void DensityController::Recompute(std::optional<float> quantile) {
 void DensityController::Observe(int64_t sent_count) {
   if (!enabled_) return;
   const double ratio = static_cast<double>(sent_count) / target_count_;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!threshold_) return;
   const double correction = std::exp(kGain * (std::min(ratio, kMaxRatio) - 1.0));
   threshold_ = std::max(*threshold_ * correction, least_);
 }
 
 std::optional<float> DensityController::threshold() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!threshold_) return std::nullopt;
   return static_cast<float>(*threshold_);
 }
 
 // 0 stands for none.
 void DensityController::Save(ByteWriter* out) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   out->Put(threshold_.value_or(0));
   out->Put(least_);
 }
@@ -57,7 +57,7 @@ bool DensityController::Load(ByteReader* in) {
   if (!in->ok() || !(threshold >= 0 && threshold <= kMost)) return false;
   if (!(least >= 0 && least <= kMost)) return false;
   if (threshold > 0 && std::min(threshold, least) < kLeastThreshold) return false;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   threshold_.reset();
   if (threshold > 0) threshold_ = threshold;
   least_ = least;

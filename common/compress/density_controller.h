@@ -17,10 +17,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
 #include "common/base/bytes.h"
+#include "common/base/mutex.h"
 
 namespace weir::compress {
 
@@ -46,9 +46,9 @@ class DensityController {
  private:
   const double target_count_;
   const bool enabled_;
-  mutable std::mutex mutex_;
-  std::optional<double> threshold_;
-  double least_ = 0;  // that the threshold may become
+  mutable Mutex mutex_;
+  std::optional<double> threshold_ WEIR_GUARDED_BY(mutex_);
+  double least_ WEIR_GUARDED_BY(mutex_) = 0;  // that the threshold may become
 };
 
 }  // namespace weir::compress

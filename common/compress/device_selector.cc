@@ -81,7 +81,7 @@ device::Span<float> DeviceSelector::SquareSumsOf(size_t layer) const {
 
 Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const float> gradients,
                               DeviceSelection* selection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   selection->MakeRoom(*compute_.device, places_.size());
   WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
   EnqueueSelection(stream, From(gradients), *selection);
@@ -143,7 +143,7 @@ Status DeviceSelector::CheckWatched() const {
 }
 
 Status DeviceSelector::Accumulate(device::Stream& stream, device::Pointer<const float> gradients) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watched_.Gather(stream, gradients, residual_.data());
   watched_.Download(stream);
   compute_.select->accumulate(stream, stripes(), gradients, residual_.data());
@@ -155,7 +155,7 @@ Status DeviceSelector::EndStep(const DeviceSelection& selection) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     if (!layer.selectable().DrainsAfter(*layer.state, selection.plans[i])) continue;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const device::Span<float> on_device = PartOf(residual_, i);
     std::vector<float> residual(on_device.size);
     WEIR_RETURN_IF_ERROR(Read(on_device, residual));

@@ -12,11 +12,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/compress/device_planner.h"
 #include "common/compress/device_selection.h"
@@ -75,7 +75,7 @@ class DeviceSelector {
   const kernels::Compute compute_;
   const std::vector<Layer> layers_;
   std::vector<uint32_t> first_stripes_;
-  std::mutex mutex_;  // a step's, for what is below
+  Mutex mutex_;  // a step's, for what is below
   device::Buffer<float> residual_, square_sums_;
   device::Mirror<kernels::StripePlace> places_;
   device::Buffer<uint16_t> offsets_;

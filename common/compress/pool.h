@@ -4,8 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace weir::compress {
 
@@ -14,21 +15,21 @@ class Pool {
  public:
   // One that no other step has, as its last user left it; back with it at the end of the step.
   T* Borrow() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<T>()).get());
     T* const thing = free_.back();
     free_.pop_back();
     return thing;
   }
   void GiveBack(T* thing) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     free_.push_back(thing);
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> all_;
-  std::vector<T*> free_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<T>> all_ WEIR_GUARDED_BY(mutex_);
+  std::vector<T*> free_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::compress

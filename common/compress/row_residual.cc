@@ -79,7 +79,7 @@ void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
   CheckSizes(gradients);
   sent->ids.clear();
   sent->values.clear();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   counts_.gradients += gradients.ids.size();
   for (size_t i = 0; i < gradients.ids.size(); ++i) {
     const size_t slot = SlotOf(gradients.ids[i]);
@@ -102,7 +102,7 @@ void RowResidual::Take(const RowGradients& gradients, SentRows* sent) {
 // There is no other place for rows beyond max_rows; the next Take sends as many, the oldest first.
 void RowResidual::Accumulate(const RowGradients& gradients) {
   CheckSizes(gradients);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   counts_.gradients += gradients.ids.size();
   for (size_t i = 0; i < gradients.ids.size(); ++i) {
     size_t slot = SlotOf(gradients.ids[i]);
@@ -231,7 +231,8 @@ void RowResidual::SendOld(size_t most, SentRows* sent) {
 void RowResidual::ForgetStale() {
   constexpr size_t kFew = 1024;
   if (waiting_.size() <= 2 * slot_of_.size() + kFew) return;
-  std::erase_if(waiting_, [this](const auto& entry) { return !IsWaiting(entry); });
+  std::erase_if(waiting_,
+                [this](const auto& entry) WEIR_REQUIRES(mutex_) { return !IsWaiting(entry); });
 }
 
 void RowResidual::Free(size_t slot) {
@@ -241,17 +242,17 @@ void RowResidual::Free(size_t slot) {
 }
 
 bool RowResidual::empty() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return slot_of_.empty();
 }
 
 RowCounts RowResidual::counts() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return counts_;
 }
 
 std::vector<float> RowResidual::KeptOf(uint64_t id) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = slot_of_.find(id);
   if (found == slot_of_.end()) return std::vector<float>(dimension_);
   const auto first = kept_.begin() + static_cast<ptrdiff_t>(found->second * dimension_);

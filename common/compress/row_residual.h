@@ -14,13 +14,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/config.pb.h"
 #include "common/wire/value_coding.h"
@@ -106,39 +106,42 @@ class RowResidual {
   static constexpr size_t kNoSlot = ~size_t{0};
 
   void CheckSizes(const RowGradients& gradients) const;
-  size_t SlotOf(uint64_t id);
-  size_t NewSlot(uint64_t id);
-  bool GiveWay();
-  void Discard(size_t slot);
-  std::span<float> Kept(size_t slot) {
+  size_t SlotOf(uint64_t id) WEIR_REQUIRES(mutex_);
+  size_t NewSlot(uint64_t id) WEIR_REQUIRES(mutex_);
+  bool GiveWay() WEIR_REQUIRES(mutex_);
+  void Discard(size_t slot) WEIR_REQUIRES(mutex_);
+  std::span<float> Kept(size_t slot) WEIR_REQUIRES(mutex_) {
     return std::span(kept_).subspan(slot * dimension_, dimension_);
   }
-  void Add(const RowGradients& gradients, size_t i, size_t slot);
-  bool IsWorthSending(size_t slot);
-  void Wait(size_t slot);
-  void Send(size_t slot, SentRows* sent);
-  void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent);
-  bool IsWaiting(const Waiting& entry) const { return slots_[entry.slot].since == entry.since; }
+  void Add(const RowGradients& gradients, size_t i, size_t slot) WEIR_REQUIRES(mutex_);
+  bool IsWorthSending(size_t slot) WEIR_REQUIRES(mutex_);
+  void Wait(size_t slot) WEIR_REQUIRES(mutex_);
+  void Send(size_t slot, SentRows* sent) WEIR_REQUIRES(mutex_);
+  void SendWithoutSlot(std::span<const float> gradient, uint64_t id, SentRows* sent)
+      WEIR_REQUIRES(mutex_);
+  bool IsWaiting(const Waiting& entry) const WEIR_REQUIRES(mutex_) {
+    return slots_[entry.slot].since == entry.since;
+  }
   // At most so many.
-  void SendOld(size_t most, SentRows* sent);
-  void ForgetStale();
-  void Free(size_t slot);
-  bool LoadSlots(ByteReader* in);
-  bool LoadOrders(size_t free_count, size_t waiting_count, ByteReader* in);
+  void SendOld(size_t most, SentRows* sent) WEIR_REQUIRES(mutex_);
+  void ForgetStale() WEIR_REQUIRES(mutex_);
+  void Free(size_t slot) WEIR_REQUIRES(mutex_);
+  bool LoadSlots(ByteReader* in) WEIR_REQUIRES(mutex_);
+  bool LoadOrders(size_t free_count, size_t waiting_count, ByteReader* in) WEIR_REQUIRES(mutex_);
 
   const RowTest test_;
   const size_t dimension_;
   const wire::ValueCoding coding_;
 
-  mutable std::mutex mutex_;
-  uint64_t step_ = 0;
-  std::unordered_map<uint64_t, size_t> slot_of_;
-  std::vector<Slot> slots_;
-  std::vector<float> kept_;  // [slots, dimension]
-  std::vector<size_t> free_;
-  size_t hand_ = 0;              // the slot that is asked next whether it may give way
-  std::deque<Waiting> waiting_;  // in order of since
-  RowCounts counts_;
+  mutable Mutex mutex_;
+  uint64_t step_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<uint64_t, size_t> slot_of_ WEIR_GUARDED_BY(mutex_);
+  std::vector<Slot> slots_ WEIR_GUARDED_BY(mutex_);
+  std::vector<float> kept_ WEIR_GUARDED_BY(mutex_);  // [slots, dimension]
+  std::vector<size_t> free_ WEIR_GUARDED_BY(mutex_);
+  size_t hand_ WEIR_GUARDED_BY(mutex_) = 0;  // the slot that is asked next whether it may give way
+  std::deque<Waiting> waiting_ WEIR_GUARDED_BY(mutex_);  // in order of since
+  RowCounts counts_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::compress

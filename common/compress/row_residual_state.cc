@@ -16,6 +16,7 @@ constexpr uint64_t kMostSteps = uint64_t{1} << 62;
 
 // Slots keep their numbers, because which one gives way goes by them.
 void RowResidual::Save(ByteWriter* out) const {
+  MutexLock lock(mutex_);
   out->Put(uint64_t{dimension_});
   out->Put(step_);
   out->Put(uint64_t{hand_});
@@ -38,6 +39,7 @@ Status RowResidual::Load(ByteReader* in) {
   if (dimension != dimension_) {
     return InvalidData(StrCat("rows of ", dimension, " floats, where they have ", dimension_));
   }
+  MutexLock lock(mutex_);
   step_ = in->Get<uint64_t>();
   if (step_ > kMostSteps) return InvalidData("what is no state of a table");
   hand_ = in->Get<uint64_t>();
@@ -79,7 +81,7 @@ bool RowResidual::LoadOrders(size_t free_count, size_t waiting_count, ByteReader
   std::vector<bool> is_listed(slots_.size());
   const auto next = [&]() -> std::optional<size_t> {
     const auto slot = in->Get<uint64_t>();
-    if (!in->ok() || slot >= slots_.size() || is_listed[slot]) return std::nullopt;
+    if (!in->ok() || slot >= is_listed.size() || is_listed[slot]) return std::nullopt;
     is_listed[slot] = true;
     return slot;
   };

@@ -13,9 +13,9 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/compress/device_selectable.h"
@@ -46,16 +46,19 @@ constexpr double kFew = 0.8, kMany = 1.2;
 constexpr int kMostStages = 64;
 
 struct SidcoState : ResidualState {
-  using ResidualState::ResidualState;
+  SidcoState(const Scope& of_scope, int first_stages)
+      : ResidualState(of_scope), stages(first_stages) {}
 
   void Save(ByteWriter* out) const override {
     ResidualState::Save(out);
+    MutexLock lock(mutex);
     out->Put(stages);
     out->Put(observed_steps);
     out->Put(observed_count);
   }
   bool Load(ByteReader* in) override {
     const bool is_sound = ResidualState::Load(in);
+    MutexLock lock(mutex);
     stages = in->Get<int>();
     observed_steps = in->Get<int>();
     observed_count = in->Get<int64_t>();
@@ -66,10 +69,10 @@ struct SidcoState : ResidualState {
 
   std::atomic<float> threshold{0};  // the last step's
   Pool<std::vector<float>> samples;
-  std::mutex mutex;  // of what follows
-  int stages = 1;
-  int observed_steps = 0;
-  int64_t observed_count = 0;
+  mutable Mutex mutex;
+  int stages WEIR_GUARDED_BY(mutex);
+  int observed_steps WEIR_GUARDED_BY(mutex) = 0;
+  int64_t observed_count WEIR_GUARDED_BY(mutex) = 0;
 };
 
 SidcoState& Sidco(PolicyState& state) { return static_cast<SidcoState&>(state); }
@@ -110,9 +113,7 @@ class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
 
   std::string_view name() const override { return "sidco"; }
   std::unique_ptr<PolicyState> MakeState(const Scope& scope) const override {
-    auto state = std::make_unique<SidcoState>(scope);
-    if (config_.stages() > 0) state->stages = config_.stages();
-    return state;
+    return std::make_unique<SidcoState>(scope, std::max(1, config_.stages()));
   }
 
   StepPlan BeginStep(PolicyState& base, std::span<const float> gradient) const override {
@@ -153,7 +154,7 @@ class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
   void EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const override {
     SidcoState& state = Sidco(base);
     if (config_.stages() > 0 || plan.flush) return;
-    std::lock_guard lock(state.mutex);
+    MutexLock lock(state.mutex);
     state.observed_count += sent_count;
     if (++state.observed_steps < kAdaptSteps) return;
     const auto wanted =
@@ -231,7 +232,7 @@ class SidcoPolicy : public ResidualPolicy, public DeviceSelectable {
   }
 
   static int Stages(SidcoState& state) {
-    std::lock_guard lock(state.mutex);
+    MutexLock lock(state.mutex);
     return state.stages;
   }
 

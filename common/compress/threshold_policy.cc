@@ -9,7 +9,7 @@ StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gr
   if (!ask.sample) return PlanOf(base, ask, {});
   auto& state = static_cast<ThresholdState&>(base);
   // At the start other threads come here while the first takes its threshold.
-  const std::lock_guard lock(state.sample_mutex);
+  const MutexLock lock(state.sample_mutex);
   const SampleAsk& wanted = *ask.sample;
   state.sample.resize(wanted.shape.Capacity(state.scope.element_count));
   float* next = state.sample.data();

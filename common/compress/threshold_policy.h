@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/compress/device_selectable.h"
 #include "common/compress/residual_policy.h"
 
@@ -17,8 +17,8 @@ namespace weir::compress {
 
 struct ThresholdState : ResidualState {
   using ResidualState::ResidualState;
-  std::mutex sample_mutex;  // held while a threshold is taken, for sample
-  std::vector<float> sample;
+  Mutex sample_mutex;  // held while a threshold is taken, for sample
+  std::vector<float> sample WEIR_GUARDED_BY(sample_mutex);
 };
 
 class ThresholdPolicy : public ResidualPolicy, public DeviceSelectable {

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/device/device.h"
 
@@ -20,7 +20,7 @@ class StepOrder {
   // Calls enqueue(): what it enqueues happens after what was enqueued so before.
   template <typename Enqueue>
   void After(Stream& stream, const Enqueue& enqueue) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_recorded_) stream.Wait(*last_);
     enqueue();
     stream.Record(last_.get());
@@ -29,13 +29,13 @@ class StepOrder {
 
   // Until all that was enqueued so has happened.
   Status Synchronize() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return is_recorded_ ? last_->Synchronize() : OkStatus();
   }
 
  private:
-  std::mutex mutex_;
-  bool is_recorded_ = false;
+  Mutex mutex_;
+  bool is_recorded_ WEIR_GUARDED_BY(mutex_) = false;
   const std::unique_ptr<Event> last_;
 };
 

@@ -29,9 +29,9 @@ LogWriter::LogWriter(WriterOptions options, uint64_t first_number, v1::LogStart 
 
 LogWriter::~LogWriter() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stops_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -52,14 +52,14 @@ uint64_t LogWriter::Put(Queued record) {
   queued_bytes_ += body_bytes;
   if (record.begins_file) file_bytes_ = 0;
   file_bytes_ += kPrefixBytes + record.header.ByteSizeLong() + body_bytes;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   queue_.push_back(std::move(record));
-  changed_.notify_all();
+  changed_.NotifyAll();
   return next_number_ - 1;
 }
 
 Status LogWriter::failure() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return failure_;
 }
 
@@ -70,12 +70,14 @@ void LogWriter::Start() {
 void LogWriter::Run() {
   while (true) {
     const int64_t due_ms = Step();
-    std::unique_lock lock(mutex_);
-    const auto has_work = [&] { return !queue_.empty() || stops_; };
-    if (due_ms == 0) {
-      changed_.wait(lock, has_work);
-    } else {
-      changed_.wait_for(lock, std::chrono::milliseconds(due_ms), has_work);
+    MutexLock lock(mutex_);
+    const Condition::Time due = Condition::After(due_ms);
+    while (queue_.empty() && !stops_) {
+      if (due_ms == 0) {
+        changed_.Wait(lock);
+      } else if (!changed_.WaitUntil(lock, due)) {
+        break;
+      }
     }
     if (stops_ && queue_.empty() && written_ == durable_) return;
     if (!failure_.ok()) return;
@@ -85,7 +87,7 @@ void LogWriter::Run() {
 int64_t LogWriter::Step() {
   std::vector<Queued> batch;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!failure_.ok()) return 0;
     batch.swap(queue_);
   }
@@ -156,7 +158,7 @@ Status LogWriter::Commit() {
 
 void LogWriter::Fail(Status status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     failure_ = std::move(status);
   }
   options_.on_progress();

@@ -7,17 +7,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/file_system.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/log.pb.h"
 #include "common/transport/message.h"
@@ -88,11 +87,11 @@ class LogWriter {
   std::atomic<uint64_t> durable_;  // 0 until what others have written is synced too
   std::atomic<uint64_t> queued_bytes_{0};
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Queued> queue_;
-  bool stops_ = false;
-  Status failure_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Queued> queue_ WEIR_GUARDED_BY(mutex_);
+  bool stops_ WEIR_GUARDED_BY(mutex_) = false;
+  Status failure_ WEIR_GUARDED_BY(mutex_);
 
   // The writing thread's.
   std::unique_ptr<WritableFile> file_;

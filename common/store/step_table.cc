@@ -42,7 +42,7 @@ const StepTable::Block& StepTable::BlockOf(uint64_t step) const {
 }
 
 const StepTable::Block& StepTable::Make(size_t number) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (block_count_ <= number) {
     const double log_kept =
         block_count_ == 0 ? 0 : (*blocks_)[block_count_ - 1].load()->log_kept.back();

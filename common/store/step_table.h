@@ -15,8 +15,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace weir::store {
 
@@ -65,8 +66,8 @@ class StepTable {
   const std::function<StepFactors(uint64_t)> factors_;
   const uint64_t settled_step_;
   const size_t window_;
-  mutable std::mutex mutex_;
-  mutable size_t block_count_ = 0;
+  mutable Mutex mutex_;
+  mutable size_t block_count_ WEIR_GUARDED_BY(mutex_) = 0;
   mutable std::unique_ptr<std::array<std::atomic<const Block*>, kMaxBlocks>> blocks_;
 };
 

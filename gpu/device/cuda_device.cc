@@ -62,12 +62,12 @@ CudaDevice::CudaDevice(int number, size_t budget_bytes, std::string card_name,
 std::string CudaDevice::name() const { return StrCat("cuda:", number_); }
 
 size_t CudaDevice::used_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_bytes_;
 }
 
 void CudaDevice::Take(size_t byte_count, const std::string& purpose) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (byte_count > budget_bytes_ - used_bytes_) {
     throw OutOfMemory(Message(byte_count, purpose));
   }
@@ -76,7 +76,7 @@ void CudaDevice::Take(size_t byte_count, const std::string& purpose) {
 }
 
 void CudaDevice::GiveBack(size_t byte_count, const std::string& purpose) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   used_bytes_ -= byte_count;
   bytes_of_[purpose] -= byte_count;
 }
@@ -103,6 +103,7 @@ std::string CudaDevice::Message(size_t byte_count, const std::string& purpose) c
 std::string CudaDevice::WhyNot(cudaError_t error, size_t byte_count,
                                const std::string& purpose) const {
   if (error == cudaErrorMemoryAllocation) {
+    const MutexLock lock(mutex_);
     return StrCat(Message(byte_count, purpose), " (", cudaGetErrorString(error), ")");
   }
   return CudaStatus(error, StrCat("memory on ", name(), " for ", purpose).c_str()).message();

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/device/device.h"
 #include "gpu/cuda.h"
@@ -48,16 +48,16 @@ class CudaDevice final : public device::Device {
   // Takes it from the budget, or throws OutOfMemory.
   void Take(size_t byte_count, const std::string& purpose);
   void GiveBack(size_t byte_count, const std::string& purpose);
-  std::string Message(size_t byte_count, const std::string& purpose) const;
+  std::string Message(size_t byte_count, const std::string& purpose) const WEIR_REQUIRES(mutex_);
   std::string WhyNot(cudaError_t error, size_t byte_count, const std::string& purpose) const;
 
   const int number_;
   const size_t budget_bytes_;
   const std::string card_name_;
   const int multiprocessor_count_;
-  mutable std::mutex mutex_;
-  size_t used_bytes_ = 0;
-  std::map<std::string, size_t> bytes_of_;  // by purpose
+  mutable Mutex mutex_;
+  size_t used_bytes_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, size_t> bytes_of_ WEIR_GUARDED_BY(mutex_);  // by purpose
 };
 
 }  // namespace weir::gpu

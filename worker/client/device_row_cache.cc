@@ -42,7 +42,7 @@ void DeviceRowCache::Release(std::span<const size_t> held) {
 }
 
 std::unique_ptr<DeviceRowCache::Arrivals> DeviceRowCache::Take(device::Stream& stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found =
       std::ranges::find(spare_, &stream, [](const auto& spare) { return spare->stream_; });
   if (found == spare_.end()) {
@@ -116,7 +116,7 @@ void DeviceRowCache::Place(std::unique_ptr<Arrivals> arrivals, device::Pointer<f
     compute_.update->write_rows(stream, from.rows_.device().data, View(from.slots_, from.added_),
                                 width, rows_.data());
   });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   spare_.push_back(std::move(arrivals));
 }
 

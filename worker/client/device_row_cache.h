@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/device/buffers.h"
 #include "common/device/step_order.h"
 #include "common/kernels/compute.h"
@@ -50,8 +50,8 @@ class DeviceRowCache {
   const size_t dimension_;
   device::Buffer<float> rows_;  // [slots, dimension]
   device::StepOrder order_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Arrivals>> spare_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Arrivals>> spare_ WEIR_GUARDED_BY(mutex_);
 };
 
 // Of one thread. Used again in the stream that it was used in, once that has done what was

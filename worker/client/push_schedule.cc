@@ -96,13 +96,13 @@ void PushSchedule::SetPhase(Phase phase) {
 void PushSchedule::SetWaits(bool waits) {
   const schedule::Objective objective =
       waits || always_waits_ ? schedule::Objective::kStep : schedule::Objective::kPeriod;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (objective == objective_ || (plan_ == nullptr && !measures())) return;
   if (measured_steps_ > 0) BeginMeasuring(objective);
 }
 
 std::shared_ptr<const PartPlan> PushSchedule::Begin() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!measures()) return plan_ == nullptr || plan_->is_single() ? nullptr : plan_;
   if (phase_ == Phase::kMeasures && measured_.wants_single()) return single_;
   return phase_ == Phase::kMeasures || plan_ == nullptr ? immediate_ : plan_;
@@ -114,7 +114,7 @@ Status PushSchedule::End(std::optional<MeasuredPush> push, ServerLink* link) {
 
 // True for one push, until it is all done again.
 bool PushSchedule::IsComplete(std::optional<MeasuredPush> push) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (phase_ <= Phase::kMeasures && ++pushes_ > kPatience * measured_steps_) GiveUp();
   if (!push || !push->follows_its_kind) return false;
   switch (phase_) {
@@ -152,7 +152,7 @@ PushSchedule::~PushSchedule() {
 Status PushSchedule::MakePlan(ServerLink* link) {
   std::vector<int64_t> bytes;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (phase_ != Phase::kPlans) return OkStatus();  // it is all done again
     bytes = measured_.LayerBytes();
   }
@@ -160,14 +160,14 @@ Status PushSchedule::MakePlan(ServerLink* link) {
   std::optional<schedule::Costs> costs;
   schedule::Objective objective{};
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (phase_ != Phase::kPlans) return OkStatus();
     objective = objective_;
     costs = measured_.Fit(schedule::FitMedians(messages), objective);
   }
   const schedule::Groups groups =
       config_.has_omgs() ? schedule::Omgs(*costs, objective).groups : schedule::OmgsGreedy(*costs);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (phase_ == Phase::kPlans && objective == objective_) Adopt(*costs, groups);
   return OkStatus();
 }
@@ -193,7 +193,7 @@ void PushSchedule::Check(double seconds) {
 }
 
 void PushSchedule::FillReport(v1::WorkerReport* report) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (report_.groups_size() > 0) *report->mutable_schedule_plan() = report_;
 }
 

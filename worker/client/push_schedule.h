@@ -12,10 +12,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/device/device.h"
 #include "common/layout/model_layout.h"
@@ -53,13 +53,13 @@ class PushSchedule {
  private:
   enum class Phase { kWarmsUp, kMeasures, kPlans, kChecks, kIsDone };
 
-  void BeginMeasuring(schedule::Objective objective);
+  void BeginMeasuring(schedule::Objective objective) WEIR_REQUIRES(mutex_);
   bool IsComplete(std::optional<MeasuredPush> push);
-  void GiveUp();
-  void Check(double seconds);
+  void GiveUp() WEIR_REQUIRES(mutex_);
+  void Check(double seconds) WEIR_REQUIRES(mutex_);
   Status MakePlan(ServerLink* link);
-  void Adopt(const schedule::Costs& costs, const schedule::Groups& groups);
-  void SetPhase(Phase phase);
+  void Adopt(const schedule::Costs& costs, const schedule::Groups& groups) WEIR_REQUIRES(mutex_);
+  void SetPhase(Phase phase) WEIR_REQUIRES(mutex_);
 
   const v1::ScheduleConfig& config_;
   const StageSpec stage_;
@@ -69,14 +69,14 @@ class PushSchedule {
   const std::shared_ptr<const PartPlan> single_, immediate_;
   std::atomic<bool> measures_;
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const PartPlan> plan_;  // once there is one
-  schedule::Objective objective_ = schedule::Objective::kStep;
-  Phase phase_ = Phase::kWarmsUp;
-  size_t pushes_ = 0;  // in this phase
-  MeasuredPushes measured_;
-  std::vector<double> checked_seconds_;
-  v1::SchedulePlanReport report_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const PartPlan> plan_ WEIR_GUARDED_BY(mutex_);  // once there is one
+  schedule::Objective objective_ WEIR_GUARDED_BY(mutex_) = schedule::Objective::kStep;
+  Phase phase_ WEIR_GUARDED_BY(mutex_) = Phase::kWarmsUp;
+  size_t pushes_ WEIR_GUARDED_BY(mutex_) = 0;  // in this phase
+  MeasuredPushes measured_ WEIR_GUARDED_BY(mutex_);
+  std::vector<double> checked_seconds_ WEIR_GUARDED_BY(mutex_);
+  v1::SchedulePlanReport report_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

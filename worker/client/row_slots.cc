@@ -13,7 +13,7 @@ bool RowSlots::Find(uint32_t table, uint64_t id, uint64_t step, const Use& use) 
   const Key key = {table, id};
   const size_t number = ShardOf(key);
   Shard& shard = shards_[number];
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   ++shard.counts.lookups;
   const auto found = shard.slot_of.find(key);
   if (found == shard.slot_of.end()) return false;
@@ -32,7 +32,7 @@ void RowSlots::Put(uint32_t table, uint64_t id, uint64_t step, const Use& use) {
   const Key key = {table, id};
   const size_t number = ShardOf(key);
   Shard& shard = shards_[number];
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   const auto found = shard.slot_of.find(key);
   const size_t slot = found != shard.slot_of.end() ? found->second : SlotFor(shard, key);
   if (slot == shard_capacity_) return;
@@ -42,7 +42,7 @@ void RowSlots::Put(uint32_t table, uint64_t id, uint64_t step, const Use& use) {
 }
 
 void RowSlots::Release(size_t slot) {
-  std::lock_guard lock(shards_[slot / shard_capacity_].mutex);
+  MutexLock lock(shards_[slot / shard_capacity_].mutex);
   --SlotAt(slot).holds;
 }
 
@@ -76,7 +76,7 @@ size_t RowSlots::SlotToGiveAway(Shard& shard) const {
 RowSlots::Counts RowSlots::counts() const {
   Counts sum;
   for (const Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     sum.lookups += shard.counts.lookups;
     sum.hits += shard.counts.hits;
     sum.age_steps += shard.counts.age_steps;

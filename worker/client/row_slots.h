@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace weir::worker {
 
@@ -62,11 +63,12 @@ class RowSlots {
     uint32_t holds = 0;  // pulls that will read it
   };
   struct Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<Key, size_t, KeyHash> slot_of;
-    std::vector<Slot> slots;
-    size_t hand = 0;  // of the clock: which slot to give away is asked from here on
-    Counts counts;
+    mutable Mutex mutex;
+    std::unordered_map<Key, size_t, KeyHash> slot_of WEIR_GUARDED_BY(mutex);
+    std::vector<Slot> slots;  // guarded, too: Hold is called where Find or Put has the lock
+    // Of the clock: which slot to give away is asked from here on.
+    size_t hand WEIR_GUARDED_BY(mutex) = 0;
+    Counts counts WEIR_GUARDED_BY(mutex);
   };
 
   size_t ShardOf(const Key& key) const { return KeyHash()(key) % kShards; }
@@ -74,8 +76,8 @@ class RowSlots {
     return shards_[slot / shard_capacity_].slots[slot % shard_capacity_];
   }
   // Within the shard; shard_capacity_ where all are held.
-  size_t SlotFor(Shard& shard, const Key& key) const;
-  size_t SlotToGiveAway(Shard& shard) const;
+  size_t SlotFor(Shard& shard, const Key& key) const WEIR_REQUIRES(shard.mutex);
+  size_t SlotToGiveAway(Shard& shard) const WEIR_REQUIRES(shard.mutex);
 
   const size_t shard_capacity_;
   const uint64_t max_age_;

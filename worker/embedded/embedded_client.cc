@@ -133,7 +133,7 @@ Result<std::optional<saved_model::KeptStates>> EmbeddedClient::PutAside(uint64_t
 
 Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
                                                   std::vector<Bytes> score_frames) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok()) return failure_;
   const int64_t now_ms = Clock::Real().NowMs();
   const std::vector<ByteSpan> frames(score_frames.begin(), score_frames.end());
@@ -150,19 +150,19 @@ Result<v1::WorkReply> EmbeddedClient::RequestWork(v1::WorkRequest request,
 }
 
 Result<v1::ReportReply> EmbeddedClient::SendReport(v1::Report report) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!failure_.ok()) return failure_;
   WEIR_RETURN_IF_ERROR(run_book_.reports().Take(kSelf, report.counted()));
   return run_book_.ReplyTo(report, 1, Clock::Real().NowMs());
 }
 
 void EmbeddedClient::Stop(const Status& status, bool) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (failure_.ok()) failure_ = status;
 }
 
 Status EmbeddedClient::failure() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return failure_;
 }
 

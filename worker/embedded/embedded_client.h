@@ -10,12 +10,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/mutex.h"
 #include "common/cluster/run_book.h"
 #include "common/kernels/compute.h"
 #include "common/layout/model_layout.h"
@@ -78,8 +78,8 @@ class EmbeddedClient : public ParameterClient {
   const std::unique_ptr<RowParameters> rows_;
   std::atomic<uint64_t> step_ = 0;
 
-  mutable std::mutex mutex_;
-  Status failure_;
+  mutable Mutex mutex_;
+  Status failure_ WEIR_GUARDED_BY(mutex_);
   // Of the thread that asks for work; under the lock, but while a checkpoint is written.
   cluster::RunBook run_book_;
   EmbeddedCheckpoints checkpoints_;

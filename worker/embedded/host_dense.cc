@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/device/cpu_device.h"
 #include "common/layout/initial_values.h"
 #include "common/tensor/aligned_buffer.h"
@@ -28,7 +28,7 @@ class HostDense : public DenseParameters {
     const std::span<const float> gradients = device::OnHost(on_device);
     for (const TensorSpec& tensor : layout_.tensors()) {
       const auto offset = static_cast<size_t>(tensor.offset);
-      std::lock_guard lock(mutexes_[tensor.id]);
+      MutexLock lock(mutexes_[tensor.id]);
       ForEachStripe(tensor, [&](size_t first, std::span<float> values, std::span<float> state) {
         rule_.ApplyDense(values, state, gradients.subspan(offset + first, values.size()), step);
       });
@@ -87,9 +87,9 @@ class HostDense : public DenseParameters {
   const ModelLayout& layout_;
   const store::UpdateRule& rule_;
   const size_t state_per_element_;
-  tensor::AlignedBuffer values_;     // flat
-  tensor::AlignedBuffer state_;      // flat, stripe by stripe
-  std::vector<std::mutex> mutexes_;  // by tensor
+  tensor::AlignedBuffer values_;  // flat
+  tensor::AlignedBuffer state_;   // flat, stripe by stripe
+  std::vector<Mutex> mutexes_;    // by tensor
 };
 
 }  // namespace

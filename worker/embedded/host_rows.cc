@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/mutex.h"
 #include "common/config/validate_config.h"
 #include "common/saved_model/frames.h"
 #include "common/store/row_table.h"
@@ -96,7 +97,7 @@ class HostRows : public RowParameters {
 
   struct Partition {
     Partition(const ModelLayout& layout, const store::UpdateRule& rule) : rows(layout, rule) {}
-    std::mutex mutex;
+    std::mutex mutex;  // the library's own: ForEachPartition tries it
     store::RowPartitionStore rows;
   };
 
@@ -133,20 +134,21 @@ class HostRows : public RowParameters {
   }
 
   std::unique_ptr<PartitionedRows> TakeScratch() {
-    std::lock_guard lock(scratch_mutex_);
+    MutexLock lock(scratch_mutex_);
     if (scratch_.empty()) return std::make_unique<PartitionedRows>(partitions_.size());
     std::unique_ptr<PartitionedRows> scratch = std::move(scratch_.back());
     scratch_.pop_back();
     return scratch;
   }
   void GiveScratchBack(std::unique_ptr<PartitionedRows> scratch) {
-    std::lock_guard lock(scratch_mutex_);
+    MutexLock lock(scratch_mutex_);
     scratch_.push_back(std::move(scratch));
   }
 
   std::vector<std::unique_ptr<Partition>> partitions_;
-  std::mutex scratch_mutex_;
-  std::vector<std::unique_ptr<PartitionedRows>> scratch_;  // as many as pulls there were at once
+  Mutex scratch_mutex_;
+  // As many as pulls there were at once.
+  std::vector<std::unique_ptr<PartitionedRows>> scratch_ WEIR_GUARDED_BY(scratch_mutex_);
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ RowNumbers::Uploaded RowNumbers::Upload(const data::Batch& batch, device::Stream
 }
 
 std::unique_ptr<RowNumbers::Numbers> RowNumbers::Take(device::Stream& stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found =
       std::ranges::find(spare_, &stream, [](const auto& spare) { return spare->stream; });
   std::unique_ptr<Numbers> numbers;
@@ -45,7 +45,7 @@ std::unique_ptr<RowNumbers::Numbers> RowNumbers::Take(device::Stream& stream) {
 }
 
 void RowNumbers::Keep(Numbers* numbers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   spare_.emplace_back(numbers);
 }
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/device/buffers.h"
 #include "common/kernels/update_table.h"
 #include "common/layout/model_layout.h"
@@ -53,8 +53,8 @@ class RowNumbers {
 
   device::Device& device_;
   std::vector<uint32_t> first_;  // by table
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Numbers>> spare_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Numbers>> spare_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

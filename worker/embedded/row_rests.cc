@@ -54,7 +54,7 @@ void RowRests::UploadToRead(std::span<const uint32_t> numbers, uint64_t step,
   ByLastStep<kernels::Rest> known;
   const auto rest = [&](float last) { return rule_.RestToRead(last, step); };
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < numbers.size(); ++i) {
       rests->host()[i] = known.Of(last_[numbers[i]], rest);
     }
@@ -72,7 +72,7 @@ void RowRests::UploadToStep(std::span<const uint32_t> numbers, uint64_t step,
     return RestAndLast{rest, last};
   };
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < numbers.size(); ++i) {
       const RestAndLast& next = known.Of(last_[numbers[i]], taken);
       rests->host()[i] = next.rest;

@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/device/buffers.h"
 #include "common/kernels/rest.h"
 #include "common/store/update_rule.h"
@@ -40,8 +40,8 @@ class RowRests {
 
  private:
   const store::UpdateRule& rule_;
-  mutable std::mutex mutex_;
-  std::vector<float> last_;  // by number
+  mutable Mutex mutex_;
+  std::vector<float> last_;  // by number; steps hold the mutex
 };
 
 }  // namespace weir::worker

@@ -31,12 +31,12 @@ void AddPart(const transport::Part& part, uint64_t byte_count, v1::KindBytes* by
 }  // namespace
 
 void WireMeter::AddSent(const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Add(message, &sent_);
 }
 
 void WireMeter::AddReceived(const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t before = received_.pull();
   Add(message, &received_);
   answers_.Add({0, static_cast<double>(received_.pull() - before)});
@@ -55,14 +55,14 @@ void WireMeter::Add(const transport::Message& message, v1::KindBytes* bytes) {
 }
 
 void WireMeter::AddSentForEvaluation(const transport::Message& message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t bytes = 0;
   for (const transport::Part& part : message.parts) bytes += transport::WireBytes(part);
   sent_.set_evaluation(sent_.evaluation() + bytes);
 }
 
 void WireMeter::AddDense(const v1::KindBytes& bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   dense_.set_push(dense_.push() + bytes.push());
   dense_.set_pull(dense_.pull() + bytes.pull());
   dense_.set_row_push(dense_.row_push() + bytes.row_push());
@@ -71,7 +71,7 @@ void WireMeter::AddDense(const v1::KindBytes& bytes) {
 }
 
 void WireMeter::FillReport(v1::WorkerReport* report) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   *report->mutable_sent() = sent_;
   *report->mutable_received() = received_;
   *report->mutable_dense() = dense_;

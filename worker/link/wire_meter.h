@@ -5,8 +5,7 @@
 // Thread rule: any thread.
 #pragma once
 
-#include <mutex>
-
+#include "common/base/mutex.h"
 #include "common/metrics/run_parts.h"
 #include "common/proto/report.pb.h"
 #include "common/transport/message.h"
@@ -27,11 +26,11 @@ class WireMeter {
  private:
   void Add(const transport::Message& message, v1::KindBytes* bytes);
 
-  mutable std::mutex mutex_;
-  v1::KindBytes sent_;
-  v1::KindBytes received_;
-  v1::KindBytes dense_;
-  metrics::RunParts<2> answers_;  // as 32-bit values of all, as they came
+  mutable Mutex mutex_;
+  v1::KindBytes sent_ WEIR_GUARDED_BY(mutex_);
+  v1::KindBytes received_ WEIR_GUARDED_BY(mutex_);
+  v1::KindBytes dense_ WEIR_GUARDED_BY(mutex_);
+  metrics::RunParts<2> answers_ WEIR_GUARDED_BY(mutex_);  // as 32-bit values of all, as they came
 };
 
 }  // namespace weir::worker

@@ -38,7 +38,7 @@ Result<std::shared_ptr<const data::RowBlock>> ChunkRows::Find(const v1::BatchNam
   if (id.file < 0 || id.file >= reader_->file_count(id.split) || id.chunk < 0 || id.epoch < 0) {
     return InvalidData(StrCat("a batch of file ", name.file(), ", which is not among the data"));
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = std::ranges::find_if(chunks_, [&](const Chunk& c) { return IsSame(c.id, id); });
   if (found == chunks_.end()) {
     WEIR_ASSIGN_OR_RETURN(auto rows, Read(id, name));

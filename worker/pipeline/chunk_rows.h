@@ -8,8 +8,8 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
@@ -36,8 +36,8 @@ class ChunkRows {
 
   const StageSpec stage_;
   data::Reader* const reader_;
-  std::mutex mutex_;
-  std::deque<Chunk> chunks_;  // the newest first
+  Mutex mutex_;
+  std::deque<Chunk> chunks_ WEIR_GUARDED_BY(mutex_);  // the newest first
 };
 
 }  // namespace weir::worker

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "common/base/mutex.h"
 #include "common/proto/protocol.pb.h"
 
 namespace weir::worker {
@@ -20,7 +20,7 @@ class PipelineViews {
   using Watcher = std::function<void(const v1::PipelineView&)>;
 
   void Set(const v1::PipelineView& view) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     last_ = view;
     if (watcher_) watcher_(view);
   }
@@ -28,15 +28,15 @@ class PipelineViews {
   // Hears the last one at once, if there was any. Null: nobody listens any more, and the watcher is
   // not being called.
   void Watch(Watcher watcher) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     watcher_ = std::move(watcher);
     if (watcher_ && last_) watcher_(*last_);
   }
 
  private:
-  std::mutex mutex_;
-  std::optional<v1::PipelineView> last_;
-  Watcher watcher_;
+  Mutex mutex_;
+  std::optional<v1::PipelineView> last_ WEIR_GUARDED_BY(mutex_);
+  Watcher watcher_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

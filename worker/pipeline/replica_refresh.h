@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
 #include "worker/client/parameter_client.h"
@@ -24,7 +24,7 @@ class ReplicaRefresh {
 
   // Does nothing for a batch that is not the first of its kind.
   Status RefreshFor(const v1::BatchName& name) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (refreshed_for_ && !IsOldFor(name)) return OkStatus();
     WEIR_RETURN_IF_ERROR(client_->Refresh());
     refreshed_for_ = name;
@@ -32,15 +32,15 @@ class ReplicaRefresh {
   }
 
  private:
-  bool IsOldFor(const v1::BatchName& name) const {
+  bool IsOldFor(const v1::BatchName& name) const WEIR_REQUIRES(mutex_) {
     if (name.split() != refreshed_for_->split()) return true;
     if (name.split() == v1::TEST) return name.evaluation() != refreshed_for_->evaluation();
     return name.begun_by() != 0 && name.begun_by() != refreshed_for_->begun_by();
   }
 
   ParameterClient* const client_;
-  std::mutex mutex_;
-  std::optional<v1::BatchName> refreshed_for_;
+  Mutex mutex_;
+  std::optional<v1::BatchName> refreshed_for_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

@@ -94,7 +94,7 @@ void StageLinks::Run(bool (StageLinks::*step)(int64_t)) {
 
 void StageLinks::SetView(const v1::PipelineView& view) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     generation_ = view.generation();
     has_lost_ |= !away_.empty();
     away_.clear();
@@ -114,7 +114,7 @@ void StageLinks::Send(const v1::Header& header, const std::vector<transport::Par
   const uint64_t generation =
       is_forward ? header.stage_forward().generation() : header.stage_backward().generation();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (is_forward && generation == generation_) away_.insert(header.stage_forward().batch());
     (is_forward ? forward_ : backward_)
         .push_back(
@@ -128,7 +128,7 @@ void StageLinks::Send(const v1::Header& header, const std::vector<transport::Par
 }
 
 std::deque<StageLinks::Outgoing> StageLinks::TakeQueue(std::deque<Outgoing>* queue) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(*queue, [&](const Outgoing& out) { return out.generation != generation_; });
   return std::exchange(*queue, {});
 }
@@ -211,7 +211,7 @@ void StageLinks::TakeUpstream(transport::IncomingMessage incoming) {
 void StageLinks::Connect() {
   std::string address;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!must_connect_) return;
     must_connect_ = false;
     address = next_address_;
@@ -276,7 +276,7 @@ void StageLinks::TakeDownstream(transport::Message message) {
   if (!whole.ok()) return TakeDamage(whole, backward.generation(), &next_);
   next_.damaged_generations = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const bool was_away = backward.generation() == generation_ && away_.erase(backward.batch()) > 0;
     if (was_away) has_lost_ = false;
   }
@@ -284,12 +284,12 @@ void StageLinks::TakeDownstream(transport::Message message) {
 }
 
 bool StageLinks::awaits_next() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return has_lost_ || !away_.empty();
 }
 
 std::string StageLinks::NextName() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return StrCat(cluster::Name({options_.trainer, options_.stage + 1}),
                 next_address_.empty() ? "" : " at ", next_address_);
 }

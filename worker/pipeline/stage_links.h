@@ -18,11 +18,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "common/base/mutex.h"
 #include "common/base/rare_lines.h"
 #include "common/base/status.h"
 #include "common/proto/protocol.pb.h"
@@ -128,12 +128,15 @@ class StageLinks {
 
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> generation_{0};
-  mutable std::mutex mutex_;
-  std::set<uint64_t> away_;                  // batches of this generation that the next stage has
-  bool has_lost_ = false;                    // some of another, and nothing has come back since
-  std::string next_address_;                 // of the stage behind; empty: nobody is there
-  bool must_connect_ = false;                // to next_address_
-  std::deque<Outgoing> forward_, backward_;  // to leave
+  mutable Mutex mutex_;
+  // Batches of this generation that the next stage has; of another some are lost, and nothing has
+  // come back since.
+  std::set<uint64_t> away_ WEIR_GUARDED_BY(mutex_);
+  bool has_lost_ WEIR_GUARDED_BY(mutex_) = false;
+  std::string next_address_ WEIR_GUARDED_BY(mutex_);  // of the stage behind; empty: nobody is there
+  bool must_connect_ WEIR_GUARDED_BY(mutex_) = false;     // to next_address_
+  std::deque<Outgoing> forward_ WEIR_GUARDED_BY(mutex_);  // to leave
+  std::deque<Outgoing> backward_ WEIR_GUARDED_BY(mutex_);
 
   Neighbour before_;              // upstream thread only, as what follows
   transport::PeerId peer_;        // the stage before

@@ -30,7 +30,8 @@ class AgreeingLayers {
 
   std::span<LayerEncoder* const> layers() const { return layers_; }
 
-  // Held from Begin on until the layers are encoded.
+  // Held from Begin on until the layers are encoded; the library's own (base/mutex.h), for who has
+  // several rules keeps their locks in a list.
   std::unique_lock<std::mutex> Lock() { return std::unique_lock(mutex_); }
 
   // Takes the layers' gradients in, which lie flat, and proposes.

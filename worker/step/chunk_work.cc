@@ -22,7 +22,7 @@ ChunkWork::ChunkWork(v1::ChunkLease lease, data::RowBlock rows, int64_t batch_si
 }
 
 std::optional<ChunkWork::BatchRange> ChunkWork::Take() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (abandoned_ || next_ == batch_count_) return std::nullopt;
   BatchRange range;
   range.index = next_++;
@@ -39,11 +39,11 @@ RoundOfPush ChunkWork::round(const BatchRange& range) const {
 }
 
 void ChunkWork::Finish(const BatchRange& range, uint64_t push_sequence) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   CHECK(!sequences_[range.index].has_value());
   sequences_[range.index] = push_sequence;
   ++finished_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ChunkWork::FinishScores(const BatchRange& range, std::span<const float> probabilities,
@@ -52,7 +52,7 @@ void ChunkWork::FinishScores(const BatchRange& range, std::span<const float> pro
   std::ranges::copy(probabilities, probabilities_.begin() + range.begin);
   if (!unmasked.empty()) {
     CHECK_EQ(unmasked.size(), probabilities.size());
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     unmasked_.resize(probabilities_.size());
     std::ranges::copy(unmasked, unmasked_.begin() + range.begin);
   }
@@ -79,7 +79,7 @@ std::vector<int64_t> ChunkWork::RowsWithoutScore() const {
 }
 
 uint64_t ChunkWork::FinishedRows(uint64_t durable_sequence) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (durable_prefix_ < batch_count_ && sequences_[durable_prefix_] &&
          *sequences_[durable_prefix_] <= durable_sequence) {
     ++durable_prefix_;
@@ -89,8 +89,8 @@ uint64_t ChunkWork::FinishedRows(uint64_t durable_sequence) {
 }
 
 std::optional<uint64_t> ChunkWork::AwaitFinished() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return abandoned_ || finished_ == batch_count_; });
+  MutexLock lock(mutex_);
+  while (!abandoned_ && finished_ < batch_count_) changed_.Wait(lock);
   if (abandoned_) return std::nullopt;
   uint64_t highest = 0;
   for (const auto& sequence : sequences_) highest = std::max(highest, *sequence);
@@ -98,19 +98,19 @@ std::optional<uint64_t> ChunkWork::AwaitFinished() {
 }
 
 void ChunkWork::Abandon() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   abandoned_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ChunkWork::Revoke() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   abandoned_ = revoked_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool ChunkWork::is_revoked() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return revoked_;
 }
 

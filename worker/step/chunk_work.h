@@ -5,14 +5,13 @@
 // Thread rule: any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/eval/scores.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/protocol.pb.h"
@@ -67,16 +66,17 @@ class ChunkWork {
   const data::RowBlock rows_;
   const int64_t batch_size_;
   const int64_t first_row_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
   size_t batch_count_ = 0;
-  size_t next_ = 0;
-  size_t finished_ = 0;
-  size_t durable_prefix_ = 0;  // batches
-  bool abandoned_ = false;
-  bool revoked_ = false;                            // then it is abandoned as well
-  std::vector<std::optional<uint64_t>> sequences_;  // per batch
-  std::vector<float> probabilities_, unmasked_;     // test chunks: per row
+  mutable Mutex mutex_;
+  Condition changed_;
+  size_t next_ WEIR_GUARDED_BY(mutex_) = 0;
+  size_t finished_ WEIR_GUARDED_BY(mutex_) = 0;
+  size_t durable_prefix_ WEIR_GUARDED_BY(mutex_) = 0;  // batches
+  bool abandoned_ WEIR_GUARDED_BY(mutex_) = false;
+  bool revoked_ WEIR_GUARDED_BY(mutex_) = false;  // then it is abandoned as well
+  std::vector<std::optional<uint64_t>> sequences_ WEIR_GUARDED_BY(mutex_);  // per batch
+  // Test chunks: per row. Each batch writes its own, and they are read once all are finished.
+  std::vector<float> probabilities_, unmasked_;
 };
 
 // Of a row to test on, for a person to find it: "test.csv:7".

@@ -19,7 +19,7 @@ void TrainCounters::AddStep(std::span<const float> labels, double logloss_sum) {
   const auto samples = static_cast<double>(labels.size());
   const auto positives =
       static_cast<double>(std::ranges::count_if(labels, [](float label) { return label > 0; }));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   samples_ += labels.size();
   ++steps_;
   logloss_sum_ += logloss_sum;
@@ -28,18 +28,18 @@ void TrainCounters::AddStep(std::span<const float> labels, double logloss_sum) {
 
 void TrainCounters::AddSplits(const std::vector<model::SplitCounts>& counts) {
   if (counts.empty()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   splits_.resize(counts.size());
   for (size_t i = 0; i < counts.size(); ++i) splits_[i].Add(counts[i]);
 }
 
 void TrainCounters::AddDeviceIdle(double seconds) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   device_idle_seconds_ += seconds;
 }
 
 void TrainCounters::AddTimes(const StepSeconds& times) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   times_.input += times.input;
   times_.rows += times.rows;
   times_.passes.forward += times.passes.forward;
@@ -63,12 +63,12 @@ void TrainCounters::FillTimes(v1::WorkerReport* report) const {
 }
 
 std::vector<model::SplitCounts> TrainCounters::splits() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return splits_;
 }
 
 void TrainCounters::FillReport(v1::WorkerReport* report) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   report->set_samples(samples_);
   report->set_steps(steps_);
   report->set_logloss_sum(logloss_sum_);

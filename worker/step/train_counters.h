@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/metrics/run_parts.h"
 #include "common/proto/config.pb.h"
 #include "common/proto/report.pb.h"
@@ -51,17 +51,17 @@ class TrainCounters {
   void FillReport(v1::WorkerReport* report) const;
 
  private:
-  void FillTimes(v1::WorkerReport* report) const;
+  void FillTimes(v1::WorkerReport* report) const WEIR_REQUIRES(mutex_);
 
   const v1::PipelineConfig& pipeline_;
-  mutable std::mutex mutex_;
-  uint64_t samples_ = 0;
-  uint64_t steps_ = 0;
-  double logloss_sum_ = 0;
-  StepSeconds times_;
-  double device_idle_seconds_ = 0;
-  metrics::RunParts<3> parts_;  // samples, positive ones, logloss
-  std::vector<model::SplitCounts> splits_;
+  mutable Mutex mutex_;
+  uint64_t samples_ WEIR_GUARDED_BY(mutex_) = 0;
+  uint64_t steps_ WEIR_GUARDED_BY(mutex_) = 0;
+  double logloss_sum_ WEIR_GUARDED_BY(mutex_) = 0;
+  StepSeconds times_ WEIR_GUARDED_BY(mutex_);
+  double device_idle_seconds_ WEIR_GUARDED_BY(mutex_) = 0;
+  metrics::RunParts<3> parts_ WEIR_GUARDED_BY(mutex_);  // samples, positive ones, logloss
+  std::vector<model::SplitCounts> splits_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

@@ -37,7 +37,7 @@ void UnseenValues::Count(uint32_t evaluation, const data::Batch& batch, std::spa
 }
 
 void UnseenValues::Add(uint32_t evaluation, std::vector<v1::TestValuesReport> tables) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (evaluation != evaluation_) tables_.clear();
   evaluation_ = evaluation;
   tables_.resize(tables.size());
@@ -68,7 +68,7 @@ std::vector<uint8_t> UnseenValues::FindInitial(size_t table, const data::TableId
 }
 
 void UnseenValues::FillReport(v1::WorkerReport* report) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (size_t table = 0; table < tables_.size(); ++table) {
     if (tables_[table].values() == 0) continue;
     v1::TestValuesReport& to = *report->add_test_values();

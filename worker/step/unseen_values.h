@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/report.pb.h"
 #include "worker/data/batch.h"
@@ -40,9 +40,9 @@ class UnseenValues {
   void Add(uint32_t evaluation, std::vector<v1::TestValuesReport> tables);
 
   const ModelLayout& layout_;
-  mutable std::mutex mutex_;
-  uint32_t evaluation_ = 0;
-  std::vector<v1::TestValuesReport> tables_;
+  mutable Mutex mutex_;
+  uint32_t evaluation_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::vector<v1::TestValuesReport> tables_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::worker

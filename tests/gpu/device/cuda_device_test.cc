@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/strings.h"
 #include "common/device/buffers.h"
 #include "gpu/cuda.h"
 #include "gpu/device/cuda_kernels.h"
@@ -122,6 +123,20 @@ TEST_F(CudaDeviceTest, WhatTheCardItselfRefusesIsSaidToo) {
   emulator::faults().memory_bytes = 1 << 20;
   EXPECT_THAT(MessageOf(*device, size_t{4} << 20, "gradients"),
               AllOf(HasSubstr("for gradients"), HasSubstr("(out of memory)")));
+}
+
+// Under the thread sanitizer it can fail: what is said is what others have taken meanwhile.
+TEST_F(CudaDeviceTest, WhatTheCardRefusesIsSaidWhileOthersTakeMemory) {
+  const auto device = *CudaDevice::Open(0);
+  emulator::faults().memory_bytes = 1 << 20;
+  std::thread other([&] {
+    for (int i = 0; i < 200; ++i) (void)device->Allocate(16, StrCat("purpose ", i));
+  });
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_THAT(MessageOf(*device, size_t{4} << 20, "gradients"), HasSubstr("(out of memory)"));
+  }
+  other.join();
+  EXPECT_EQ(device->used_bytes(), 0u);
 }
 
 // CUDA keeps the error of a call for whoever asks next.
