@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/heap.h"
 #include "common/base/interrupt_target.h"
+#include "common/base/mutex.h"
 #include "common/base/signal_watcher.h"
 #include "common/base/strings.h"
 #include "common/config/load_config.h"
@@ -507,19 +506,21 @@ Status Train(const Setup& setup, std::unique_ptr<metrics::MetricsLog> log,
 class Ending {
  public:
   void Reached() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     is_reached_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   bool Await(std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, [this] { return is_reached_; });
+    MutexLock lock(mutex_);
+    const Condition::Time end = Condition::After(patience.count());
+    while (!is_reached_ && changed_.WaitUntil(lock, end)) continue;
+    return is_reached_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_reached_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool is_reached_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 // Who reads does not hear anything; others have been told by then.

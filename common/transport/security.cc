@@ -52,20 +52,20 @@ Result<Key> PublicKeyOf(const Key& secret_key) {
 void KeyList::Replace(Keys keys) {
   std::map<Key, PeerName> names;
   for (const auto& [name, key] : keys) names.emplace(key, name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keys_ = std::move(keys);
   names_ = std::move(names);
 }
 
 std::optional<Key> KeyList::KeyOf(const PeerName& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = keys_.find(name);
   if (found == keys_.end()) return std::nullopt;
   return found->second;
 }
 
 PeerName KeyList::NameOf(const Key& public_key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = names_.find(public_key);
   return found == names_.end() ? PeerName() : found->second;
 }

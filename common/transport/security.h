@@ -7,11 +7,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/base/bytes.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 
 namespace weir::transport {
@@ -48,9 +48,9 @@ class KeyList {
   PeerName NameOf(const Key& public_key) const;
 
  private:
-  mutable std::mutex mutex_;
-  Keys keys_;
-  std::map<Key, PeerName> names_;
+  mutable Mutex mutex_;
+  Keys keys_ WEIR_GUARDED_BY(mutex_);
+  std::map<Key, PeerName> names_ WEIR_GUARDED_BY(mutex_);
 };
 
 struct Security {
