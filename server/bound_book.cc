@@ -8,7 +8,7 @@ void BoundBook::Add(uint32_t trainer, const BoundedParts& parts) {
   if (parts.pieces == 0 && parts.rows == 0) return;
   uint64_t pushes = 0;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     v1::BoundedReport& sum = trainers_[trainer];
     sum.set_trainer(trainer);
     sum.set_pushes(pushes = sum.pushes() + 1);
@@ -22,7 +22,7 @@ void BoundBook::Add(uint32_t trainer, const BoundedParts& parts) {
 }
 
 void BoundBook::Fill(google::protobuf::RepeatedPtrField<v1::BoundedReport>* reports) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   reports->Clear();
   for (const auto& [trainer, report] : trainers_) *reports->Add() = report;
 }

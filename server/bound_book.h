@@ -8,8 +8,8 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/base/rare_lines.h"
 #include "common/proto/report.pb.h"
 #include "server/shard/pending.h"
@@ -27,8 +27,8 @@ class BoundBook {
 
  private:
   RareWarnings lines_;
-  mutable std::mutex mutex_;
-  std::map<uint32_t, v1::BoundedReport> trainers_;
+  mutable Mutex mutex_;
+  std::map<uint32_t, v1::BoundedReport> trainers_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::server

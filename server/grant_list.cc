@@ -9,12 +9,12 @@ void GrantList::Set(const v1::ShardReply& reply) {
   for (const v1::Grant& grant : reply.grants()) {
     incarnations[{grant.trainer(), grant.stage()}] = grant.incarnation();
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   incarnations_ = std::move(incarnations);
 }
 
 bool GrantList::Has(cluster::Seat seat, uint64_t incarnation) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = incarnations_.find(seat);
   if (found != incarnations_.end() && found->second == incarnation) return true;
   if (!std::exchange(has_wish_, true) && wake_) wake_();
@@ -22,17 +22,17 @@ bool GrantList::Has(cluster::Seat seat, uint64_t incarnation) {
 }
 
 void GrantList::OnWish(std::function<void()> wake) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }
 
 bool GrantList::has_wish() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return has_wish_;
 }
 
 void GrantList::ClearWish() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   has_wish_ = false;
 }
 

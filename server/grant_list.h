@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/cluster/membership.h"
 #include "common/proto/protocol.pb.h"
 
@@ -29,10 +29,10 @@ class GrantList {
   void ClearWish();
 
  private:
-  mutable std::mutex mutex_;
-  std::map<cluster::Seat, uint64_t> incarnations_;
-  bool has_wish_ = false;
-  std::function<void()> wake_;
+  mutable Mutex mutex_;
+  std::map<cluster::Seat, uint64_t> incarnations_ WEIR_GUARDED_BY(mutex_);
+  bool has_wish_ WEIR_GUARDED_BY(mutex_) = false;
+  std::function<void()> wake_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::server
