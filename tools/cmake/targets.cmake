@@ -67,7 +67,7 @@ endfunction()
 
 # weir_fuzz_target(name [SOURCES ...] DEPENDS ...): a program from tests/fuzz/<name>_fuzz.cc and what
 # targets share of the same folder, which is a test unless
-# libFuzzer drives it.
+# libFuzzer drives it. Its name goes into CMakePresets.json, too.
 function(weir_fuzz_target name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
@@ -79,6 +79,7 @@ function(weir_fuzz_target name)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   else()
     target_sources(${name}_fuzz PRIVATE ${folder}/replay.cc)
+    target_compile_definitions(${name}_fuzz PRIVATE WEIR_FUZZ_CORPUS="${folder}/corpus/${name}")
     add_test(NAME fuzz_${name} COMMAND ${name}_fuzz)
     set_tests_properties(fuzz_${name} PROPERTIES LABELS unit)
     set_property(GLOBAL APPEND PROPERTY WEIR_UNIT_TESTS ${name}_fuzz)

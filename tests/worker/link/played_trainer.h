@@ -24,8 +24,10 @@ class PlayedTrainer {
   static constexpr uint64_t kChunks = 20;  // of the training set
 
   PlayedTrainer(const v1::Config& config, const ModelLayout& layout, LinkOptions options,
-                transport::LoopbackNetwork* network)
-      : layout_(layout), link_(config, layout, std::move(options), network->MakeClient()) {}
+                transport::LoopbackNetwork* network, uint64_t chunks = kChunks)
+      : layout_(layout),
+        chunks_(chunks),
+        link_(config, layout, std::move(options), network->MakeClient()) {}
 
   // As far as it gets. There is a report once the run is over.
   void Look() {
@@ -62,7 +64,7 @@ class PlayedTrainer {
     }
     if (!work.has_chunk()) return Ask({});
     lease_ = work.chunk();
-    if (lease_.chunk() >= kChunks) return Finish(0);
+    if (lease_.chunk() >= chunks_) return Finish(0);
     rows_.bodies = {{transport::Part(server::RowIdsFrame(0, {1, 2}))}};
     link_.SubmitRowPull(&rows_);
   }
@@ -96,12 +98,13 @@ class PlayedTrainer {
     if (row_count == 0) {
       v1::FileEnd& end = *request.add_file_ends();
       end.set_split(v1::TRAIN);
-      end.set_chunk_count(kChunks);
+      end.set_chunk_count(chunks_);
     }
     Ask(std::move(request));
   }
 
   const ModelLayout& layout_;
+  const uint64_t chunks_;
   ServerLink link_;
   bool has_asked_ = false, is_reporting_ = false;
   v1::ChunkLease lease_;

@@ -1,0 +1,55 @@
+// What fuzz targets of messages share: an input is messages, each of some sender, whose headers and
+// frames get their checksums here, which would stop nearly every damaged input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/transport/transport.h"
+#include "tests/fuzz/target.h"
+
+namespace weir::fuzz {
+
+struct SentMessage {
+  uint8_t sender = 0;  // below kSenders
+  transport::Message message;
+};
+inline constexpr size_t kSenders = 4;
+
+std::vector<SentMessage> ReadMessages(const uint8_t* data, size_t size);
+void AppendMessage(const SentMessage& sent, std::string* input);
+std::string InputOf(const std::vector<SentMessage>& messages);
+
+// A server's end that remembers what passes it: for seeds.
+class TappedServer final : public transport::ServerTransport {
+ public:
+  explicit TappedServer(std::unique_ptr<transport::ServerTransport> inner)
+      : inner_(std::move(inner)) {}
+
+  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
+  std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
+    auto incoming = inner_->Receive(timeout_ms);
+    if (incoming) received_.push_back({0, incoming->message});
+    return incoming;
+  }
+  Status Send(const transport::PeerId& peer, transport::Message message) override {
+    sent_.push_back({0, message});
+    return inner_->Send(peer, std::move(message));
+  }
+  std::vector<transport::PeerId> TakeGone() override { return inner_->TakeGone(); }
+  void Wake() override { inner_->Wake(); }
+
+  const std::vector<SentMessage>& received() const { return received_; }
+  const std::vector<SentMessage>& sent() const { return sent_; }
+
+ private:
+  const std::unique_ptr<transport::ServerTransport> inner_;
+  std::vector<SentMessage> received_, sent_;
+};
+
+}  // namespace weir::fuzz
