@@ -57,18 +57,15 @@ class Replayer {
         if (record.header.start().run() != 0) out_.run = record.header.start().run();
         return OkStatus();
       case v1::LogRecord::kHello:
-        TakeHello(record.header.hello());
-        return OkStatus();
+        return TakeHello(record.header.hello());
       case v1::LogRecord::kStep:
         return TakeStep(record.header.step(), record.body);
       case v1::LogRecord::kAgreement:
         return TakeAgreement(record.header.agreement(), record.body);
       case v1::LogRecord::kFailure:
-        TakeFailure(record.header.failure());
-        return OkStatus();
+        return TakeFailure(record.header.failure());
       case v1::LogRecord::kWorker:
-        TakeWorker(record.header.worker());
-        return OkStatus();
+        return TakeWorker(record.header.worker());
       case v1::LogRecord::kParts:
         for (const v1::LogPart& part : record.header.parts().parts()) TakePart(part);
         return OkStatus();
@@ -77,26 +74,37 @@ class Replayer {
     }
   }
 
-  void TakeHello(const v1::LogHello& hello) {
+  Status CheckStage(uint32_t stage) const {
+    if (stage < shard_->layout().stages().size()) return OkStatus();
+    return InvalidData(StrCat("it is of stage ", stage, ", which the model has not"));
+  }
+
+  Status TakeHello(const v1::LogHello& hello) {
     if (hello.run() != 0) {
       out_.run = hello.run();
-      return;
+      return OkStatus();
     }
+    WEIR_RETURN_IF_ERROR(CheckStage(hello.stage()));
     out_.in_stages = hello.stage_count() > 1;
     RecoveredWorker worker;
     worker.incarnation = hello.incarnation();
     out_.workers[{hello.trainer(), hello.stage()}] = std::move(worker);
+    return OkStatus();
   }
 
-  void TakeFailure(const v1::LogFailure& failure) {
+  Status TakeFailure(const v1::LogFailure& failure) {
+    WEIR_RETURN_IF_ERROR(CheckStage(failure.stage()));
     out_.workers[{failure.trainer(), failure.stage()}].failure = failure.reason();
+    return OkStatus();
   }
 
-  void TakeWorker(const v1::LogWorker& worker) {
+  Status TakeWorker(const v1::LogWorker& worker) {
+    WEIR_RETURN_IF_ERROR(CheckStage(worker.stage()));
     out_.in_stages = worker.stage_count() > 1;
     out_.workers[{worker.trainer(), worker.stage()}] = {worker.incarnation(), worker.last_push(),
                                                         worker.last_step(), worker.failure()};
     FinishRound(worker.last_push().round());
+    return OkStatus();
   }
 
   void FinishRound(uint64_t round) {
@@ -143,6 +151,7 @@ class Replayer {
   }
 
   Status AddPush(const v1::LoggedPush& push, ByteSpan* body, PendingStep* pending) {
+    WEIR_RETURN_IF_ERROR(CheckStage(push.stage()));
     if (push.body_bytes() > body->size()) return InvalidData("a push without all of its frames");
     std::vector<transport::Message> messages;
     messages.push_back(FramesAsMessage(body->first(push.body_bytes())));
