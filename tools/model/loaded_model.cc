@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
 #include "common/device/cpu_device.h"
 #include "common/saved_model/manifest.h"
 #include "worker/model/kernels_for.h"
@@ -17,10 +18,21 @@ size_t RowBytes(const ModelLayout& layout) {
   return static_cast<size_t>(layout.embedding_dimension()) * sizeof(float);
 }
 
+// Every element has its four bytes in the files: what these cannot hold gets no memory.
+Status CheckHolds(const saved_model::SavedModel& saved) {
+  const auto count = static_cast<uint64_t>(saved.layout().flat_element_count());
+  const uint64_t bytes = saved.manifest().parameter_bytes();
+  if (count <= bytes / sizeof(float)) return OkStatus();
+  return InvalidData(StrCat(saved.directory(), " has ", bytes, " bytes of parameters, too few for ",
+                            count, " of its MLPs; the model is incomplete: copy the whole folder ",
+                            "again"));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& directory) {
   WEIR_ASSIGN_OR_RETURN(auto saved, saved_model::SavedModel::Open(directory));
+  WEIR_RETURN_IF_ERROR(CheckHolds(*saved));
   std::unique_ptr<LoadedModel> model(new LoadedModel(std::move(saved)));
   WEIR_RETURN_IF_ERROR(model->LoadParameters());
   return model;

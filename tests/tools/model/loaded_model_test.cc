@@ -9,6 +9,7 @@
 
 #include "common/base/random.h"
 #include "common/config/defaults.h"
+#include "common/saved_model/manifest.h"
 #include "common/saved_model/writer.h"
 #include "google/protobuf/text_format.h"
 
@@ -115,6 +116,21 @@ TEST_F(LoadedModelTest, TellsDamageOfARowBeforeAnyIsGiven) {
     bytes.put(byte);
   }
   EXPECT_TRUE(LoadedModel::Load(ModelFolder()).ok());
+}
+
+// Or a manifest of a few lines would take all memory there is.
+TEST_F(LoadedModelTest, RefusesMoreParametersThanItsFilesHold) {
+  Save("sgd { learning_rate: 0.1 }");
+  v1::SavedModelManifest manifest =
+      saved_model::ReadManifest(ModelFolder() + "/manifest.textproto").value();
+  for (int i = 0; i < 4; ++i) {
+    *manifest.mutable_config()->mutable_model()->mutable_bottom_widths()->Add() = 1 << 15;
+  }
+  manifest.mutable_config()->mutable_model()->add_bottom_widths(4);
+  std::ofstream(ModelFolder() + "/manifest.textproto") << saved_model::ManifestText(manifest);
+  const auto model = LoadedModel::Load(ModelFolder());
+  EXPECT_EQ(model.status().code(), StatusCode::kInvalidData);
+  EXPECT_THAT(model.status().message(), testing::HasSubstr("too few for"));
 }
 
 }  // namespace
