@@ -51,8 +51,9 @@ void Take(const transport::Message& message) {
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const v1::Header& header : EveryHeader()) {
-    seeds.push_back(InputOf({{0, session::MakeMessage(header)}}));
-    const ByteSpan sealed = session::MakeMessage(header).parts[0].span();
+    const transport::Message message = session::MakeMessage(header);
+    seeds.push_back(InputOf({{0, message}}));
+    const ByteSpan sealed = message.parts[0].span();
     seeds.emplace_back(sealed.begin(), sealed.end());
   }
   return seeds;
