@@ -136,5 +136,13 @@ TEST_F(LogTest, IsWrittenByAThread) {
   EXPECT_EQ(ReadAll().value(), 1001u);
 }
 
+// Which protobuf counts in an int.
+TEST(RecordPrefix, IsNoneWithAHeaderOfMoreThanTwoGibibytes) {
+  Bytes record = BeginRecord(1, 0, Hello(1), {});
+  EXPECT_TRUE(ParsePrefix(record));
+  record[7] = 0x80;
+  EXPECT_FALSE(ParsePrefix(record));
+}
+
 }  // namespace
 }  // namespace weir::log
