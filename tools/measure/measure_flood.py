@@ -143,9 +143,10 @@ def send_endlessly(port):
     """Empty parts, of two bytes each, until the connection is ended. How many bytes."""
     sent = 0
     with socket.create_connection(("127.0.0.1", port)) as stranger:
-        stranger.sendall(GREETING)
-        stranger.recv(64)
-        stranger.sendall(b"\x04" + bytes([len(READY)]) + READY)
+        stranger.sendall(GREETING + b"\x04" + bytes([len(READY)]) + READY)
+        heard = b""
+        while len(heard) <= len(GREETING):  # until the server is ready, too
+            heard += stranger.recv(1024)
         try:
             while sent < ENDLESS_BYTES:
                 stranger.sendall(b"\x01\x00" * (1 << 15))
