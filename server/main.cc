@@ -52,7 +52,8 @@ namespace weir::server {
 namespace {
 
 // Who has not said hello has little to say. A push that was queued when its connection broke may
-// come before the new hello, and is cut where it is larger. Of empty parts each byte costs ZeroMQ 31.
+// come before the new hello, and is cut where it is larger. Of empty parts each byte costs ZeroMQ
+// 31.
 constexpr int64_t kMaxStrangerBytes = int64_t{1} << 20;
 
 // Belongs to the mistakes above it.

@@ -39,7 +39,7 @@ void Entrance::Tell(const ConnectionRule& rule) {
   if (rule.only_known && !applied_.only_known) {
     warnings_.Warn("",
                    "connections are taken from hosts with a known process alone, for a second "
-                   "or more: too many strangers come and go");
+                   "or more: too many strangers come");
   }
 }
 

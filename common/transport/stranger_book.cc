@@ -5,23 +5,33 @@
 
 namespace weir::transport {
 
-void StrangerBook::Fill(int64_t now_ms, Host* host) {
-  const auto passed_ms = static_cast<double>(now_ms - host->filled_ms);
-  host->attempts =
-      std::min<double>(kMostAttempts, host->attempts + passed_ms * kAttemptsASecond / 1000);
-  host->filled_ms = now_ms;
+bool StrangerBook::Store::has_enough() const {
+  return attempts >= static_cast<double>(bounds.most) / 2 && open <= bounds.most / 2;
+}
+
+bool StrangerBook::Store::has_too_many() const { return attempts < 1 || open >= bounds.most; }
+
+void StrangerBook::Store::Fill(int64_t now_ms) {
+  const int64_t passed_ms = now_ms - filled_ms;
+  filled_ms = now_ms;
+  attempts = std::min(static_cast<double>(bounds.most),
+                      attempts + static_cast<double>(passed_ms * bounds.a_second) / 1000);
 }
 
 bool StrangerBook::OnCome(int connection, const std::string& host, int64_t now_ms) {
   OnGone(connection);
-  Host& of = hosts_.try_emplace(host, Host{.filled_ms = now_ms}).first->second;
-  Fill(now_ms, &of);
-  of.attempts = std::max(of.attempts - 1, -1.0);
+  const bool is_bearable = !all_.has_too_many();
+  all_.Fill(now_ms);
+  all_.attempts = std::max(all_.attempts - 1, 0.0);
   if (host.empty()) return true;
-  ++of.open;
-  ++open_count_;
+  Store& store = hosts_.try_emplace(host, Host{{kOfHost, now_ms}}).first->second.store;
+  store.Fill(now_ms);
+  const bool is_bearable_host = !store.has_too_many();
+  store.attempts = std::max(store.attempts - 1, 0.0);
+  ++store.open;
+  ++all_.open;
   connections_[connection] = {host};
-  return of.attempts >= 0 && of.open <= kMostAttempts && open_count_ <= kMostOpen;
+  return is_bearable && is_bearable_host;
 }
 
 void StrangerBook::OnKnown(int connection) {
@@ -29,9 +39,10 @@ void StrangerBook::OnKnown(int connection) {
   if (found == connections_.end() || found->second.is_known) return;
   found->second.is_known = true;
   Host& host = hosts_.at(found->second.host);
-  host.attempts = std::min<double>(kMostAttempts, host.attempts + 1);
-  --host.open;
-  --open_count_;
+  for (Store* const store : {&all_, &host.store}) {
+    store->attempts = std::min(static_cast<double>(store->bounds.most), store->attempts + 1);
+    --store->open;
+  }
   ++host.known;
 }
 
@@ -42,34 +53,32 @@ void StrangerBook::OnGone(int connection) {
   if (found->second.is_known) {
     --host.known;
   } else {
-    --host.open;
-    --open_count_;
+    --host.store.open;
+    --all_.open;
   }
   connections_.erase(found);
 }
 
-// What is shut opens when half of all is there again, so that the kernel is not told all the time.
 void StrangerBook::Judge(const std::string& name, const Host& host) {
-  constexpr int64_t kEnough = kMostAttempts / 2;
-  const bool has_enough = host.attempts >= kEnough && host.open <= kEnough;
-  const bool has_too_many = host.attempts < 1 || host.open >= kMostAttempts;
-  if (name.empty()) {
-    rule_.only_known = has_too_many || (rule_.only_known && !has_enough);
-  } else if (has_enough) {
+  if (host.store.has_enough()) {
     rule_.shut.erase(name);
-  } else if (has_too_many && rule_.shut.size() < ConnectionRule::kMostHosts) {
+  } else if (host.store.has_too_many() && rule_.shut.size() < ConnectionRule::kMostHosts) {
     rule_.shut.insert(name);
   }
   if (host.known > 0 && rule_.known.size() < ConnectionRule::kMostHosts) rule_.known.insert(name);
 }
 
+// What is shut opens when half of all is there again, so that the kernel is not told all the time.
 const ConnectionRule& StrangerBook::Rule(int64_t now_ms) {
+  all_.Fill(now_ms);
+  rule_.only_known = all_.has_too_many() || (rule_.only_known && !all_.has_enough());
   rule_.known.clear();
   for (auto entry = hosts_.begin(); entry != hosts_.end();) {
     auto& [name, host] = *entry;
-    Fill(now_ms, &host);
+    host.store.Fill(now_ms);
     Judge(name, host);
-    const bool is_as_new = host.attempts >= kMostAttempts && host.open == 0 && host.known == 0;
+    const bool is_full = host.store.attempts >= static_cast<double>(kOfHost.most);
+    const bool is_as_new = is_full && host.store.open == 0 && host.known == 0;
     entry = is_as_new ? hosts_.erase(entry) : std::next(entry);
   }
   if (!rule_.only_known) rule_.known.clear();  // or the rule would change for nothing

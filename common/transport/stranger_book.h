@@ -2,9 +2,9 @@
 // no more are to come for now. Private to this folder.
 //
 // A host has a store of attempts, which fills with time. Each connection takes one, and gives it
-// back once it has proved to belong: a host of many trainers is none of too many strangers. Who has
-// gone before anybody looked came from nobody knows where, which has a store, too: when that is
-// empty, hosts of which somebody is known go before all others.
+// back once it has proved to belong: a host of many trainers is none of too many strangers. All
+// hosts together have another, of which those take, too, that have gone before anybody looked where
+// they came from. When that is empty, hosts of which somebody is known go before all others.
 //
 // Thread rule: owner thread only.
 #pragma once
@@ -20,8 +20,11 @@ namespace weir::transport {
 
 class StrangerBook {
  public:
-  // Of one host: at once, and more each second; as many may be open. And open of all hosts.
-  static constexpr int64_t kMostAttempts = 256, kAttemptsASecond = 100, kMostOpen = 1024;
+  // Of one host, and of all: at once, and more each second. As many may be open.
+  struct Bounds {
+    int64_t most, a_second;
+  };
+  static constexpr Bounds kOfHost = {256, 100}, kOfAll = {1024, 400};
 
   // A connection has come. host: empty if it has gone already. False: there are too many, and it is
   // to end.
@@ -35,22 +38,30 @@ class StrangerBook {
   size_t host_count() const { return hosts_.size(); }
 
  private:
-  struct Host {
-    double attempts = kMostAttempts;
+  struct Store {
+    bool has_enough() const;  // half of all is there
+    bool has_too_many() const;
+    void Fill(int64_t now_ms);
+
+    Bounds bounds;
     int64_t filled_ms = 0;
-    int64_t open = 0, known = 0;  // connections
+    double attempts = static_cast<double>(bounds.most);
+    int64_t open = 0;  // connections of strangers
+  };
+  struct Host {
+    Store store;
+    int64_t known = 0;  // connections of who belongs
   };
   struct Connection {
     std::string host;
     bool is_known = false;
   };
 
-  static void Fill(int64_t now_ms, Host* host);
   void Judge(const std::string& name, const Host& host);
 
+  Store all_{kOfAll};
   std::map<std::string, Host> hosts_;  // that are not as if they had never come
   std::map<int, Connection> connections_;
-  int64_t open_count_ = 0;  // of strangers
   ConnectionRule rule_;
 };
 

@@ -96,7 +96,7 @@ TEST_F(SecuredServer, BearsStrangersThatDoNotEnd) {
   EXPECT_EQ(NameOfWordFrom(known.get(), kLongMs), kTrainer);
   testing::internal::CaptureStderr();
   std::vector<int> silent;
-  for (int i = 0; i < StrangerBook::kMostAttempts + 50; ++i) {
+  for (int i = 0; i < StrangerBook::kOfHost.most + 50; ++i) {
     silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in from = LoopbackAt("0"), to = LoopbackAt(address_.substr(address_.rfind(':') + 1));
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);

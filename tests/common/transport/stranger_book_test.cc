@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr int64_t kMost = StrangerBook::kMostAttempts;
+constexpr int64_t kMost = StrangerBook::kOfHost.most, kMostOfAll = StrangerBook::kOfAll.most;
 
 TEST(StrangerBook, HostsOfWhomTooManyAreStrangersAreShutUntilTheirStoreIsHalfFull) {
   StrangerBook book;
@@ -21,7 +21,7 @@ TEST(StrangerBook, HostsOfWhomTooManyAreStrangersAreShutUntilTheirStoreIsHalfFul
   EXPECT_TRUE(book.OnCome(2, "10.0.0.8", 0)) << "of another";
   book.OnGone(1);
   EXPECT_THAT(book.Rule(0).shut, ElementsAre("10.0.0.7"));
-  const int64_t half_ms = 1000 * (kMost / 2 + 1) / StrangerBook::kAttemptsASecond;
+  const int64_t half_ms = 1000 * (kMost / 2 + 1) / StrangerBook::kOfHost.a_second;
   EXPECT_THAT(book.Rule(half_ms / 2).shut, ElementsAre("10.0.0.7"));
   EXPECT_THAT(book.Rule(half_ms).shut, IsEmpty());
   EXPECT_TRUE(book.OnCome(1, "10.0.0.7", half_ms));
@@ -54,10 +54,10 @@ TEST(StrangerBook, BoundsWhoStaysAndDoesNotProveAnything) {
 
 TEST(StrangerBook, BoundsThoseOfAllHostsTogether) {
   StrangerBook book;
-  for (int i = 0; i < StrangerBook::kMostOpen; ++i) {
+  for (int i = 0; i < kMostOfAll; ++i) {
     EXPECT_TRUE(book.OnCome(i, "10.0.0." + std::to_string(i % 100), 0));
   }
-  EXPECT_FALSE(book.OnCome(StrangerBook::kMostOpen, "10.0.1.1", 0));
+  EXPECT_FALSE(book.OnCome(kMostOfAll, "10.0.1.1", 0));
 }
 
 TEST(StrangerBook, TakesHostsThatItKnowsAloneWhereNobodyKnowsWhoComes) {
@@ -65,11 +65,23 @@ TEST(StrangerBook, TakesHostsThatItKnowsAloneWhereNobodyKnowsWhoComes) {
   book.OnCome(1, "10.0.0.7", 0);
   book.OnKnown(1);
   book.OnCome(2, "10.0.0.8", 0);
-  for (int i = 0; i < kMost; ++i) EXPECT_TRUE(book.OnCome(100 + i, "", 0));
+  for (int i = 0; i < kMostOfAll - 2; ++i) EXPECT_TRUE(book.OnCome(100 + i, "", 0));
+  EXPECT_FALSE(book.Rule(0).only_known);
+  book.OnCome(99, "", 0);
   EXPECT_TRUE(book.Rule(0).only_known);
   EXPECT_THAT(book.Rule(0).known, ElementsAre("10.0.0.7"));
   EXPECT_THAT(book.Rule(0).shut, IsEmpty());
   EXPECT_FALSE(book.Rule(2000).only_known);
+}
+
+TEST(StrangerBook, BoundsManyHostsOfFewAttempts) {
+  StrangerBook book;
+  for (int i = 0; i < kMostOfAll; ++i) {
+    book.OnCome(i, std::to_string(i), 0);
+    book.OnGone(i);
+  }
+  EXPECT_TRUE(book.Rule(0).only_known);
+  EXPECT_THAT(book.Rule(0).shut, IsEmpty());
 }
 
 TEST(StrangerBook, ForgetsWhoHasDoneNothingForLong) {
