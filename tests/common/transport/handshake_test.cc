@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/transport/stranger_book.h"
+#include "tests/common/transport/raw_socket.h"
 #include "tests/common/transport/secured_server.h"
-#include "tests/common/transport/tampering_proxy.h"
 
 namespace weir::transport {
 namespace {
@@ -15,18 +15,13 @@ namespace {
 class RawPeer {
  public:
   RawPeer(const std::string& address, const std::string& mechanism) : socket_(ConnectTo(address)) {
-    std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0", 12);
-    greeting += mechanism;
-    greeting.resize(64);
-    Say(greeting);
+    Say(Greeting(mechanism));
   }
   ~RawPeer() { close(socket_); }
   RawPeer(const RawPeer&) = delete;  // owns a socket
   RawPeer& operator=(const RawPeer&) = delete;
 
-  void Say(const std::string& bytes) {
-    static_cast<void>(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
-  }
+  void Say(const std::string& bytes) { SayAll(socket_, bytes); }
   // A command of a name and what comes behind it.
   void Command(const std::string& name, const std::string& body) {
     std::string text(1, static_cast<char>(name.size()));
@@ -83,14 +78,14 @@ TEST_F(SecuredServer, EndsMalformedHandshakesAndServesOthers) {
   for (const Said& said : kMalformed) {
     RawPeer peer(address_, said.mechanism);
     peer.Command(said.name, said.body);
-    peer.Say("\1\0\1x");  // and a message, as if it were let in
-    peer.HearAll();       // which ends
+    peer.Say(std::string("\1\0\0\1x", 5));  // and a message, as if it were let in
+    peer.HearAll();                         // which ends
     EXPECT_FALSE(server_->Receive(10).has_value()) << said.what;
     ExpectServed();
   }
 }
 
-// Neither those that say nothing, nor those that are refused again and again.
+// They say nothing, and come from one host.
 TEST_F(SecuredServer, BearsStrangersThatDoNotEnd) {
   const auto known = Client(trainer_, list_);
   EXPECT_EQ(NameOfWordFrom(known.get(), kLongMs), kTrainer);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tests/common/transport/raw_socket.h"
 #include "tests/common/transport/secured_server.h"
 #include "tests/common/transport/tampering_proxy.h"
 
@@ -107,9 +108,7 @@ TEST_F(TamperedWith, WhatWasSaidOnAnotherConnectionIsNotTaken) {
             }),
             2);
   const int again = ConnectTo(address_);
-  std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0CURVE", 17);
-  greeting.resize(64);
-  SayAll(again, greeting + said);
+  SayAll(again, Greeting("CURVE") + said);
   EXPECT_FALSE(server_->Receive(kRefusedMs).has_value());
   close(again);
   ExpectServed();
