@@ -74,7 +74,7 @@ class Dispatcher {
 
   // Why a hello is not taken up; where that is Unavailable, it may be said again.
   Status Check(const v1::Hello& hello, uint64_t run) const;
-  Status CheckGrant(const v1::Hello& hello) const;
+  Status CheckGrant(const v1::Hello& hello) const;  // of that: whether server 0 has let it in
   void Greet(Worker& worker, const transport::PeerId& peer, const v1::Hello& hello);
   void TakeConnection(Worker& worker, const transport::PeerId& old_peer, const v1::Hello& hello);
   // Why a push cannot be taken; empty where it can.

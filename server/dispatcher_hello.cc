@@ -54,7 +54,7 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
   Greet(workers_.Of({hello.trainer(), hello.stage()}), peer, hello);
 }
 
-// Of a process that has a session here it was known.
+// Who has a session here was let in when that was opened; one before it is refused behind this.
 Status Dispatcher::CheckGrant(const v1::Hello& hello) const {
   const cluster::Seat seat{hello.trainer(), hello.stage()};
   const Worker* const known = workers_.Find(seat);

@@ -1,5 +1,6 @@
 // How a process of a run proves who it is, as its --keys says: with what is in that folder, of
-// which the list may change meanwhile.
+// which the list may change meanwhile. A process that other machines reach has keys, or says
+// --insecure.
 //
 // Thread rule: any thread.
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace weir::keys {
 
-// What a process was told of it.
+// What the flags of a process say of keys.
 struct KeyFlags {
   std::string folder;     // --keys, as weir-keygen makes it; empty: there are none
   bool insecure = false;  // --insecure: without keys all the same
@@ -33,7 +34,7 @@ class RunKeys {
 
   // Nothing without keys.
   std::optional<transport::Security> security() const;
-  // A line in the log, at each start.
+  // With --insecure a line in the log. Call it at the start.
   void WarnIfInsecure() const;
   // The list counts as it is now: who is not on it any more is cut off. One that cannot be read
   // changes nothing. Both with a line in the log.

@@ -45,6 +45,7 @@ std::optional<RecordPrefix> ParsePrefix(ByteSpan bytes) {
   if (fields.magic != kMagic) return std::nullopt;
   const RecordPrefix prefix{fields.header_bytes, fields.number, fields.durable, fields.body_bytes,
                             fields.checksum};
+  // protobuf takes lengths as an int.
   if (prefix.header_bytes > std::numeric_limits<int>::max()) return std::nullopt;
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   if (prefix.body_bytes > kMost - kPrefixBytes - prefix.header_bytes) return std::nullopt;

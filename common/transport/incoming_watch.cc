@@ -172,7 +172,7 @@ void IncomingWatch::End(int descriptor, const std::string& why, Connection* conn
 }
 
 void IncomingWatch::Complain(const std::string& address, const std::string& what) {
-  complaints_.Warn(address.substr(0, address.rfind(':')),
+  complaints_.Warn(HostOf(address),
                    StrCat(address.empty() ? "one who has gone" : address, ": ", what));
 }
 

@@ -7,7 +7,8 @@
 // What a connection has carried, the kernel counts; what of it was received as messages, the owner
 // says. The rest may be whole messages that nobody took yet: it counts as begun once it was too
 // much at two looks in a row and the connection, whose turn had come, gave no message between. A
-// peer that nobody has welcomed may begin a short message only.
+// peer that nobody has welcomed may begin a short message only. Where peers have keys, those that
+// have not proved who they are yet are few: an Entrance says how many.
 //
 // Thread rule: owner thread only.
 #pragma once

@@ -59,7 +59,7 @@ struct PendingAnswer {
   uint32_t staleness = 0;
   std::vector<Bytes> values;  // per dense strand: a VALUES frame or nothing
   Status status = {};         // of its contribution: what a peer should not have sent; see Fail
-  BoundedParts bounded = {};  // of it; nobody tells the worker
+  BoundedParts bounded = {};  // of it; for the server's book, the worker is not told
 };
 
 // A step of the parameters, or none, and the answers that follow it. Of one worker's push, or of
@@ -82,13 +82,14 @@ struct PendingStep {
     Status& status = answers[contribution].status;
     if (status.ok()) status = std::move(failure);
   }
+  // What a strand has scaled down of a contribution.
   void CountBounded(size_t contribution, const BoundedParts& parts) {
     const MutexLock lock(mutex);
     if (answers.empty()) return;
     answers[contribution].bounded.pieces += parts.pieces;
     answers[contribution].bounded.rows += parts.rows;
   }
-  Mutex mutex;  // of the status that a strand gives an answer
+  Mutex mutex;  // of what strands give an answer: its status, and what they scaled down
 };
 
 struct PendingRows {

@@ -11,10 +11,10 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
+constexpr uint32_t kNumber = 1;
+
 class Filler {
  public:
-  explicit Filler(uint32_t numbers) : numbers_(numbers) {}
-
   void Fill(Message* message) const {
     for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
       FillField(*message->GetDescriptor()->field(i), message);
@@ -30,7 +30,7 @@ class Filler {
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
       reflection.AddUInt32(message, &field, 0);
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-      reflection.AddUInt64(message, &field, numbers_);
+      reflection.AddUInt64(message, &field, kNumber);
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       reflection.AddString(message, &field, "a");
     }
@@ -41,9 +41,9 @@ class Filler {
     const auto& reflection = *message->GetReflection();
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT32:
-        return reflection.SetUInt32(message, &field, numbers_);
+        return reflection.SetUInt32(message, &field, kNumber);
       case FieldDescriptor::CPPTYPE_UINT64:
-        return reflection.SetUInt64(message, &field, numbers_);
+        return reflection.SetUInt64(message, &field, kNumber);
       case FieldDescriptor::CPPTYPE_DOUBLE:
         return reflection.SetDouble(message, &field, 0.5);
       case FieldDescriptor::CPPTYPE_BOOL:
@@ -56,17 +56,15 @@ class Filler {
         return;
     }
   }
-
-  const uint32_t numbers_;
 };
 
 }  // namespace
 
-std::vector<v1::Header> EveryHeader(uint32_t numbers) {
+std::vector<v1::Header> EveryHeader() {
   const auto& kinds = *v1::Header::descriptor()->oneof_decl(0);
   std::vector<v1::Header> headers(static_cast<size_t>(kinds.field_count()));
   for (int i = 0; i < kinds.field_count(); ++i) {
-    Filler(numbers).FillField(*kinds.field(i), &headers[static_cast<size_t>(i)]);
+    Filler().FillField(*kinds.field(i), &headers[static_cast<size_t>(i)]);
   }
   return headers;
 }

@@ -7,7 +7,6 @@
 
 namespace weir::fuzz {
 
-// numbers: what each of them is.
-std::vector<v1::Header> EveryHeader(uint32_t numbers = 1);
+std::vector<v1::Header> EveryHeader();
 
 }  // namespace weir::fuzz
