@@ -38,23 +38,23 @@ class Elf:
         return next((value for key, value in entries if key == tag), 0)
 
 
-# What is missing of it.
+# What a program has not that it should have, or has that it should not.
 def lacks(path):
     elf, missing = Elf(path), []
     stack = elf.segment(SEGMENT_STACK)
     flags_1 = elf.dynamic(DYNAMIC_FLAGS_1)
     if elf.type != TYPE_DYN or not elf.segment(SEGMENT_INTERPRETER) or not flags_1 & FLAG_1_PIE:
-        missing.append("lies where it is told")
+        missing.append("no PIE")
     if not elf.segment(SEGMENT_RELRO):
-        missing.append("its tables may be written")
+        missing.append("no RELRO")
     if not (flags_1 & FLAG_1_NOW or elf.dynamic(DYNAMIC_FLAGS) & FLAG_BIND_NOW):
-        missing.append("its functions are looked for later")
+        missing.append("no BIND_NOW")
     if stack is None or stack[1] & MAY_EXECUTE:
-        missing.append("its stack may be executed")
+        missing.append("an executable stack")
     if b"\0__stack_chk_fail\0" not in elf.bytes:
-        missing.append("an overrun of its stack is not noticed")
+        missing.append("no stack protector")
     if b"_chk\0" not in elf.bytes.replace(b"__stack_chk", b""):
-        missing.append("an overrun of a known size is not noticed")
+        missing.append("no _FORTIFY_SOURCE")
     return missing
 
 
@@ -88,12 +88,12 @@ class Hardening(unittest.TestCase):
 
     def test_whatever_is_missing_is_seen(self):
         self.assertEqual(self.lacks_of(), [])
-        self.assertEqual(self.lacks_of(kind=2), ["lies where it is told"])
-        self.assertEqual(self.lacks_of(segments=(SEGMENT_INTERPRETER,)), ["its tables may be written"])
-        self.assertEqual(self.lacks_of(flags_1=FLAG_1_PIE), ["its functions are looked for later"])
-        self.assertEqual(self.lacks_of(stack=7), ["its stack may be executed"])
-        self.assertEqual(self.lacks_of(names=b"\0__memcpy_chk\0"), ["an overrun of its stack is not noticed"])
-        self.assertEqual(self.lacks_of(names=b"\0__stack_chk_fail\0"), ["an overrun of a known size is not noticed"])
+        self.assertEqual(self.lacks_of(kind=2), ["no PIE"])
+        self.assertEqual(self.lacks_of(segments=(SEGMENT_INTERPRETER,)), ["no RELRO"])
+        self.assertEqual(self.lacks_of(flags_1=FLAG_1_PIE), ["no BIND_NOW"])
+        self.assertEqual(self.lacks_of(stack=7), ["an executable stack"])
+        self.assertEqual(self.lacks_of(names=b"\0__memcpy_chk\0"), ["no stack protector"])
+        self.assertEqual(self.lacks_of(names=b"\0__stack_chk_fail\0"), ["no _FORTIFY_SOURCE"])
 
 
 if __name__ == "__main__":

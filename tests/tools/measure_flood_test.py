@@ -29,15 +29,22 @@ class MeasureFlood(unittest.TestCase):
             self.assertEqual(measure_flood.trained(out), (10, 2))
 
     def test_strangers_come_as_often_as_they_are_told(self):
-        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0), backlog=1000) as listener:
+        with tempfile.TemporaryDirectory() as folder:
             program = measure_flood.build_strangers(folder)
-            port = listener.getsockname()[1]
             for kind in measure_flood.KINDS:
-                crowd = measure_flood.Strangers(program, port, kind, 200, 0.5)
+                self.check_strangers(program, kind)
+
+    def check_strangers(self, program, kind):
+        with socket.create_server(("127.0.0.1", 0), backlog=1000) as listener:
+            listener.settimeout(60)
+            crowd = measure_flood.Strangers(program, listener.getsockname()[1], kind, 200, 0.5)
+            stranger, (host, _) = listener.accept()
+            self.assertEqual(host, "127.0.0.2")
+            with stranger:
+                stranger.settimeout(60)
+                if kind == "failing":
+                    self.assertEqual(stranger.recv(1), b"\xff", "a greeting of ZMTP")
                 self.assertLessEqual(crowd.attempts(), 104)
-                stranger, (host, _) = listener.accept()
-                stranger.close()
-                self.assertEqual(host, "127.0.0.2")
 
     def test_refuses_flags_that_mean_nothing(self):
         for flag in ("--repeats=0", "--window=0", "--rate=0"):

@@ -4,10 +4,10 @@ and at the server's memory, with strangers and without, in turns.
 
   tools/measure/measure_flood.py [--repeats=5] [--window=3] [--rate=10000] [--json] [--bin=DIR] [--out=DIR]
 
-Needs a Release build and a C compiler; about two minutes. Strangers are four processes on the same cores, so what they take themselves
-counts, too. Kinds: those that close at once, those whose handshake fails, and those that say nothing more. Then one
-that may speak sends a message of empty parts without end, to a server without keys. --json: the last line is for
-weir-bench."""
+Needs a Release build and a C compiler; about two minutes. Strangers are four processes on the same cores, so what they
+take themselves counts, too. Kinds: those that close at once, those whose handshake fails, and those that say nothing
+more. Then one that may speak sends a message of empty parts without end, to a server without keys. --json: the last
+line is for weir-bench."""
 
 import json
 import os
@@ -37,6 +37,7 @@ OVERRIDE = """data { batch_size: 128 epochs: 1000000 synthetic { rows: 100000 te
 compression { default { dct { sparsity: 0.99 lifespan: 1000 } values: BF16 } }
 cluster { concurrency_warmup_steps: 0 } run { report_interval_ms: 100 }"""
 WARM_UP_S = 5
+PATIENCE_S = 60
 ENDLESS_BYTES = 21 << 20
 # ZMTP 3 without security, as a client of the server's kind.
 GREETING = (b"\xff" + bytes(7) + b"\x01\x7f\x03\x00NULL").ljust(64, b"\0")
@@ -58,8 +59,12 @@ def trained(out):
 
 def rate_of(out, seconds):
     begun = trained(out)
+    deadline = time.monotonic() + PATIENCE_S
     time.sleep(seconds)
-    ended = trained(out)
+    while (ended := trained(out))[1] <= begun[1]:
+        if time.monotonic() > deadline:
+            sys.exit("error: the trainer reports nothing more: see " + out + "/logs")
+        time.sleep(0.1)
     return (ended[0] - begun[0]) / (ended[1] - begun[1])
 
 
@@ -95,7 +100,7 @@ class Run:
                         "--servers=1", "--trainers=1", "--base_port=%d" % self.port, "--out=" + self.out]
 
     def await_training(self, run):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while trained(self.out) is None:
             if run.poll() is not None or time.monotonic() > deadline:
                 sys.exit("error: it does not train: " + read(self.out + "/logs/server-0.log")[-500:])
@@ -139,6 +144,17 @@ def peak_bytes(pid):
     return 1024 * int(lines[0].split()[1]) if lines else 0
 
 
+def await_listener(port):
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                sys.exit("error: no server listens at port %d after %d s" % (port, PATIENCE_S))
+            time.sleep(0.1)
+
+
 def send_endlessly(port):
     """Empty parts, of two bytes each, until the connection is ended. How many bytes."""
     sent = 0
@@ -162,6 +178,7 @@ def measure_endless(flags):
     command = [os.path.join(flags.bin, "weir-server"), "--config=" + SMALL, "--servers=tcp://127.0.0.1:%d" % port,
                "--shard=0"]
     with launching.started(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT) as server:
+        await_listener(port)
         time.sleep(2)
         forget_peak(server.pid)
         before = peak_bytes(server.pid)
