@@ -24,14 +24,15 @@ bool StrangerBook::OnCome(int connection, const std::string& host, int64_t now_m
   all_.Fill(now_ms);
   all_.attempts = std::max(all_.attempts - 1, 0.0);
   if (host.empty()) return true;
-  Store& store = hosts_.try_emplace(host, Host{{kOfHost, now_ms}}).first->second.store;
+  Host& from = hosts_.try_emplace(host, Host{{kOfHost, now_ms}}).first->second;
+  Store& store = from.store;
   store.Fill(now_ms);
   const bool is_bearable_host = !store.has_too_many();
   store.attempts = std::max(store.attempts - 1, 0.0);
   ++store.open;
   ++all_.open;
   connections_[connection] = {host};
-  return is_bearable && is_bearable_host;
+  return is_bearable_host && (is_bearable || from.known > 0);
 }
 
 void StrangerBook::OnKnown(int connection) {

@@ -64,6 +64,18 @@ TEST_F(LocalOptionsTest, AllowOneTrainerWithoutServers) {
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--stages: without servers")));
 }
 
+TEST_F(LocalOptionsTest, HaveKeysOrNoneOnPurpose) {
+  options_.insecure = true;
+  EXPECT_THAT(OptionMistakes(options_), IsEmpty());
+  options_.keys_directory = "keys";
+  EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("--insecure: of a run without")));
+  options_.server_count = 0;
+  options_.trainer_count = 1;
+  EXPECT_THAT(OptionMistakes(options_),
+              testing::IsSupersetOf({HasSubstr("--keys: without servers"),
+                                     HasSubstr("--insecure: without servers")}));
+}
+
 TEST_F(LocalOptionsTest, BoundPortsAndDevices) {
   options_.base_port = 65535;
   EXPECT_THAT(OptionMistakes(options_), ElementsAre(HasSubstr("port 65536")));

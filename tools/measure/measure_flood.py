@@ -23,7 +23,7 @@ TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TOOLS)
 import launching  # noqa: E402
 import paired_runs  # noqa: E402
-from measure_memory import children, name_of, read, resident_bytes  # noqa: E402
+from measure_memory import children, name_of, read  # noqa: E402
 from scripting import tool_flags  # noqa: E402
 from scripting.result_files import make_folder  # noqa: E402
 
@@ -125,13 +125,12 @@ def measure(flags):
     found = {}
     with launching.started(run.command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
         server = run.await_training(process)
-        before = resident_bytes(server)
-        most = before
+        forget_peak(server)
+        before = peak_bytes(server)
         for kind in KINDS:
             for _ in range(flags.repeats):
                 found.setdefault(kind, []).append(run.flooded(flags, kind))
-                most = max(most, resident_bytes(server))
-    return found, most - before
+        return found, peak_bytes(server) - before
 
 
 def forget_peak(pid):

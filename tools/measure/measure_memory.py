@@ -90,7 +90,7 @@ def follow(flags):
     # Metrics are read again and again: not too many lines of them.
     override = OVERRIDE % (flags.batch, flags.batch * flags.steps, flags.durability, max(200, flags.steps // 2000))
     command = [os.path.join(flags.bin, "weir-local"), "--config=" + CONFIG, "--servers=1",
-               "--trainers=%d" % TRAINERS, "--out=" + flags.out, "--override=" + override]
+               "--trainers=%d" % TRAINERS, "--insecure", "--out=" + flags.out, "--override=" + override]
     if flags.durability != "NONE":
         command.append("--data_dir=" + os.path.join(flags.out, "data"))
     samples = []

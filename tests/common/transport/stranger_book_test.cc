@@ -54,10 +54,14 @@ TEST(StrangerBook, BoundsWhoStaysAndDoesNotProveAnything) {
 
 TEST(StrangerBook, BoundsThoseOfAllHostsTogether) {
   StrangerBook book;
+  book.OnCome(-1, "10.0.0.200", 0);
+  book.OnKnown(-1);
   for (int i = 0; i < kMostOfAll; ++i) {
     EXPECT_TRUE(book.OnCome(i, "10.0.0." + std::to_string(i % 100), 0));
   }
   EXPECT_FALSE(book.OnCome(kMostOfAll, "10.0.1.1", 0));
+  EXPECT_TRUE(book.Rule(100'000).only_known) << "as long as they stay";
+  EXPECT_TRUE(book.OnCome(-2, "10.0.0.200", 100'000)) << "somebody of it is known";
 }
 
 TEST(StrangerBook, TakesHostsThatItKnowsAloneWhereNobodyKnowsWhoComes) {

@@ -290,6 +290,25 @@ TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
   EXPECT_EQ(Join(0, 66).join_reply().incarnation(), 2u);
 }
 
+TEST_F(CoordinatorTest, OtherServersHearWhichProcessOfEachSeatWasLetInLast) {
+  const auto grants = [this] {
+    std::map<uint32_t, uint64_t> told;
+    for (const v1::Grant& grant : Report(1, 9).grants())
+      told[grant.trainer()] = grant.incarnation();
+    return told;
+  };
+  EXPECT_THAT(grants(), testing::IsEmpty());
+  Join(0, 55);
+  Join(3, 56);
+  EXPECT_THAT(grants(), testing::ElementsAre(testing::Pair(0, 1), testing::Pair(3, 1)));
+  now_ms_ += cluster::Membership::kClaimedSilenceMs + 1;
+  Join(0, 66);
+  EXPECT_THAT(grants(), testing::ElementsAre(testing::Pair(0, 2), testing::Pair(3, 1)));
+  EXPECT_TRUE(coordinator_.IsGranted({0, 0}, 2));
+  EXPECT_FALSE(coordinator_.IsGranted({0, 0}, 1)) << "another was let in since";
+  EXPECT_FALSE(coordinator_.IsGranted({1, 0}, 0)) << "nobody was";
+}
+
 // On a slow network its heartbeats are stuck behind its pushes.
 TEST_F(CoordinatorTest, AWorkerOfWhichAnythingComesIsNotSilent) {
   const uint64_t incarnation = Admit(0);
