@@ -94,7 +94,7 @@ class Dispatcher {
   void CloseRounds();
   void SendAgreement(ProposalGate::Reply reply);
   void PostRound(std::vector<RoundGate<KeptPush>::Kept> pushes);
-  void RefuseWhileLoading(const transport::PeerId& peer);
+  void PutOff(const transport::PeerId& peer, const std::string& why, const v1::Loading* loading);
   Worker* Hear(const transport::PeerId& peer);  // of whom something has come; null: not known
   void SendAnswer(const PendingStep& step, PendingAnswer* pending);
   void SendRows(const PendingRows& rows);

@@ -47,9 +47,12 @@ void Dispatcher::OnHello(const transport::PeerId& peer, const v1::Hello& hello, 
     mail_->Send(peer, header);
     return;
   }
-  if (shard_ == nullptr) return RefuseWhileLoading(peer);
+  if (shard_ == nullptr) return PutOff(peer, "it " + session::DescribeLoading(loading_), &loading_);
   if (const Status status = Check(hello, run); !status.ok()) {
     return mail_->Refuse(peer, status.message(), status.code() == StatusCode::kUnavailable);
+  }
+  if (const Status granted = CheckGrant(hello); !granted.ok()) {
+    return PutOff(peer, granted.message(), nullptr);
   }
   Greet(workers_.Of({hello.trainer(), hello.stage()}), peer, hello);
 }
@@ -81,7 +84,6 @@ Status Dispatcher::Check(const v1::Hello& hello, uint64_t run) const {
                *in_stages_ ? "one stage of the model each" : "the whole model each",
                "; give all a --stage or none"));
   }
-  WEIR_RETURN_IF_ERROR(CheckGrant(hello));
   const Worker* const known = workers_.Find({hello.trainer(), hello.stage()});
   if (known == nullptr) return OkStatus();
   const Worker& worker = *known;
@@ -148,13 +150,14 @@ void Dispatcher::OnDamage(const transport::PeerId& peer, const v1::Header& heade
                 false);
 }
 
-// Not in the log: a worker asks again and again.
-void Dispatcher::RefuseWhileLoading(const transport::PeerId& peer) {
+// Not in the log: a worker asks again and again, or comes a moment before the word of server 0.
+void Dispatcher::PutOff(const transport::PeerId& peer, const std::string& why,
+                        const v1::Loading* loading) {
   v1::Header header;
   v1::Refusal& refusal = *header.mutable_refusal();
-  refusal.set_reason("it " + session::DescribeLoading(loading_));
+  refusal.set_reason(why);
   refusal.set_retry(true);
-  *refusal.mutable_loading() = loading_;
+  if (loading != nullptr) *refusal.mutable_loading() = *loading;
   mail_->Send(peer, header);
 }
 

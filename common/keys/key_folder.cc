@@ -95,7 +95,8 @@ Status CheckSecret(const std::string& path) {
 
 Status WriteSecret(const std::string& path, const std::string& text) {
   const std::string aside = path + ".partial";
-  const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  unlink(aside.c_str());  // a link, perhaps
+  const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return CannotWrite(aside);
   const bool is_written =
       fchmod(file, 0600) == 0 &&

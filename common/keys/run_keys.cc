@@ -41,6 +41,7 @@ RunKeys RunKeys::Read(const KeyFlags& flags, const transport::PeerName& name,
   if (!own.ok()) problems->push_back(StrCat("--keys: ", own.status().message()));
   if (!own.ok()) return {};
   keys.folder_ = flags.folder;
+  keys.name_ = name;
   keys.own_ = std::move(own->pair);
   keys.list_ = std::move(own->list);
   return keys;
@@ -62,6 +63,12 @@ void RunKeys::ReadListAgain() const {
   auto list = ReadList(folder_);
   if (!list.ok()) {
     LOG(ERROR) << "the keys are as before: " << list.status().message();
+    return;
+  }
+  const auto own = list->find(name_);
+  if (own == list->end() || own->second != own_.public_key) {
+    LOG(ERROR) << "the keys are as before: " << ListPath(folder_) << " has not this process's own ("
+               << name_ << ")";
     return;
   }
   LOG(INFO) << ListPath(folder_) << " is read again and has " << list->size() << " keys";

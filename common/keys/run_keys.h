@@ -44,6 +44,7 @@ class RunKeys {
 
  private:
   std::string folder_;
+  transport::PeerName name_;
   transport::KeyPair own_;
   std::shared_ptr<transport::KeyList> list_;
   bool insecure_ = false;

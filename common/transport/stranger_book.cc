@@ -32,7 +32,7 @@ bool StrangerBook::OnCome(int connection, const std::string& host, int64_t now_m
   ++store.open;
   ++all_.open;
   connections_[connection] = {host};
-  return is_bearable_host && (is_bearable || from.known > 0);
+  return is_bearable_host && (is_bearable || from.known_ms || from.known > 0);
 }
 
 void StrangerBook::OnKnown(int connection) {
@@ -66,7 +66,7 @@ void StrangerBook::Judge(const std::string& name, const Host& host) {
   } else if (host.store.has_too_many() && rule_.shut.size() < ConnectionRule::kMostHosts) {
     rule_.shut.insert(name);
   }
-  if (host.known > 0 && rule_.known.size() < ConnectionRule::kMostHosts) rule_.known.insert(name);
+  if (host.known_ms && rule_.known.size() < ConnectionRule::kMostHosts) rule_.known.insert(name);
 }
 
 // What is shut opens when half of all is there again, so that the kernel is not told all the time.
@@ -77,9 +77,11 @@ const ConnectionRule& StrangerBook::Rule(int64_t now_ms) {
   for (auto entry = hosts_.begin(); entry != hosts_.end();) {
     auto& [name, host] = *entry;
     host.store.Fill(now_ms);
+    if (host.known > 0) host.known_ms = now_ms;
+    if (host.known_ms && now_ms - *host.known_ms > kRememberedMs) host.known_ms.reset();
     Judge(name, host);
     const bool is_full = host.store.attempts >= static_cast<double>(kOfHost.most);
-    const bool is_as_new = is_full && host.store.open == 0 && host.known == 0;
+    const bool is_as_new = is_full && host.store.open == 0 && !host.known_ms;
     entry = is_as_new ? hosts_.erase(entry) : std::next(entry);
   }
   if (!rule_.only_known) rule_.known.clear();  // or the rule would change for nothing

@@ -4,7 +4,8 @@
 // A host has a store of attempts, which fills with time. Each connection takes one, and gives it
 // back once it has proved to belong: a host of many trainers is none of too many strangers. All
 // hosts together have another, of which those take, too, that have gone before anybody looked where
-// they came from. When that is empty, hosts of which somebody is known go before all others.
+// they came from. When that is empty, hosts of which somebody is known, or was a while ago, go
+// before all others.
 //
 // Thread rule: owner thread only.
 #pragma once
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/transport/connection_filter.h"
@@ -50,8 +52,11 @@ class StrangerBook {
   };
   struct Host {
     Store store;
-    int64_t known = 0;  // connections of who belongs
+    int64_t known = 0;                     // connections of who belongs
+    std::optional<int64_t> known_ms = {};  // when there was one last
   };
+  // Whoever belongs comes back to where it was, as a rule.
+  static constexpr int64_t kRememberedMs = 600'000;
   struct Connection {
     std::string host;
     bool is_known = false;

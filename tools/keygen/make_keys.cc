@@ -37,6 +37,10 @@ bool HasList(const std::string& folder) {
   return access(keys::ListPath(folder).c_str(), F_OK) == 0;
 }
 
+bool IsMissing(const std::string& folder, const PeerName& name) {
+  return access(keys::SecretPath(folder, name).c_str(), F_OK) != 0;
+}
+
 // Of those that are to be replaced or removed.
 Status CheckKnown(const std::vector<std::string>& names, const KeyList::Keys& known) {
   std::vector<std::string> missing;
@@ -63,20 +67,18 @@ Status MakeKeys(const std::string& folder, const KeysToMake& wanted, std::ostrea
     WEIR_ASSIGN_OR_RETURN(known, keys::ReadList(folder));
   }
   WEIR_RETURN_IF_ERROR(Joined(CheckKnown(wanted.replace, known), CheckKnown(wanted.remove, known)));
-  size_t made = 0;
   for (const PeerName& name : wanted.remove) known.erase(name);
-  for (const PeerName& name : wanted.replace) {
-    WEIR_RETURN_IF_ERROR(Make(folder, name, &known));
-    ++made;
-  }
+  std::vector<PeerName> made = wanted.replace;
   for (const PeerName& name : NamesOf(wanted)) {
-    if (known.contains(name)) continue;
-    WEIR_RETURN_IF_ERROR(Make(folder, name, &known));
-    ++made;
+    const bool is_lost = wanted.mends && IsMissing(folder, name);
+    if (is_lost || !known.contains(name)) made.push_back(name);
   }
-  WEIR_RETURN_IF_ERROR(keys::WriteList(folder, known));
-  for (const PeerName& name : wanted.remove) unlink(keys::SecretPath(folder, name).c_str());
-  out << "made " << made << " keys, removed " << wanted.remove.size() << "; "
+  for (const PeerName& name : made) WEIR_RETURN_IF_ERROR(Make(folder, name, &known));
+  if (!made.empty() || !wanted.remove.empty()) WEIR_RETURN_IF_ERROR(keys::WriteList(folder, known));
+  for (const PeerName& name : wanted.remove) {
+    if (!known.contains(name)) unlink(keys::SecretPath(folder, name).c_str());
+  }
+  out << "made " << made.size() << " keys, removed " << wanted.remove.size() << "; "
       << keys::ListPath(folder) << " has " << known.size() << "\n";
   return OkStatus();
 }

@@ -12,6 +12,8 @@ namespace weir::tools {
 
 struct KeysToMake {
   uint32_t servers = 0, trainers = 0, stages = 1;  // of each trainer
+  // All secrets belong into the folder: whose is not there gets another key.
+  bool mends = false;
   // Names of those that have one.
   std::vector<std::string> replace = {}, remove = {};
 };

@@ -76,7 +76,8 @@ Status MakeMissingKeys(const LocalOptions& options) {
   return MakeKeys(options.keys_directory,
                   {.servers = static_cast<uint32_t>(options.server_count),
                    .trainers = static_cast<uint32_t>(options.trainer_count),
-                   .stages = static_cast<uint32_t>(options.stage_count)},
+                   .stages = static_cast<uint32_t>(options.stage_count),
+                   .mends = true},
                   said);
 }
 

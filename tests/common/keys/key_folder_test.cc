@@ -127,9 +127,13 @@ TEST_F(KeyFolder, AProcessReadsTheListAgainAndNotOneThatIsNone) {
   EXPECT_EQ(list->NameOf(trainer_.public_key), "");
   keys.reader()();
   EXPECT_EQ(list->NameOf(trainer_.public_key), "trainer 0");
-  WriteText(ListPath(path()), "nonsense");
-  keys.reader()();
-  EXPECT_EQ(list->NameOf(trainer_.public_key), "trainer 0");
+  for (const std::string& unusable :
+       {std::string("nonsense"), std::string(), StrCat("trainer 0: ", trainer_.public_key, "\n")}) {
+    WriteText(ListPath(path()), unusable);  // or it would cut itself off, and all others
+    keys.reader()();
+    EXPECT_EQ(list->NameOf(trainer_.public_key), "trainer 0");
+    EXPECT_EQ(list->NameOf(server_.public_key), "server 0");
+  }
 }
 
 TEST_F(KeyFolder, AProcessWithoutKeysHasNone) {

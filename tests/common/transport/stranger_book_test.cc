@@ -78,6 +78,21 @@ TEST(StrangerBook, TakesHostsThatItKnowsAloneWhereNobodyKnowsWhoComes) {
   EXPECT_FALSE(book.Rule(2000).only_known);
 }
 
+// It is started again, most likely, and its host is known.
+TEST(StrangerBook, RemembersForAWhileWhereSomebodyWasKnown) {
+  StrangerBook book;
+  book.OnCome(1, "10.0.0.7", 0);
+  book.OnKnown(1);
+  book.Rule(0);
+  book.OnGone(1);
+  for (int i = 0; i < 2 * kMostOfAll; ++i) book.OnCome(100 + i, "", 60'000);
+  EXPECT_THAT(book.Rule(60'000).known, ElementsAre("10.0.0.7"));
+  EXPECT_TRUE(book.OnCome(1, "10.0.0.7", 60'000));
+  book.OnGone(1);
+  book.Rule(700'000);
+  EXPECT_EQ(book.host_count(), 0u);
+}
+
 TEST(StrangerBook, BoundsManyHostsOfFewAttempts) {
   StrangerBook book;
   for (int i = 0; i < kMostOfAll; ++i) {

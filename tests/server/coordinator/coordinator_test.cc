@@ -293,8 +293,8 @@ TEST_F(CoordinatorTest, ASecondProcessForASeatIsRefusedUntilTheFirstIsSilent) {
 TEST_F(CoordinatorTest, OtherServersHearWhichProcessOfEachSeatWasLetInLast) {
   const auto grants = [this] {
     std::map<uint32_t, uint64_t> told;
-    for (const v1::Grant& grant : Report(1, 9).grants())
-      told[grant.trainer()] = grant.incarnation();
+    const v1::ShardReply reply = Report(1, 9);
+    for (const v1::Grant& grant : reply.grants()) told[grant.trainer()] = grant.incarnation();
     return told;
   };
   EXPECT_THAT(grants(), testing::IsEmpty());

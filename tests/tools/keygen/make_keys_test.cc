@@ -59,6 +59,33 @@ TEST_F(MakeKeysTest, ReplacesAndRemovesWhoIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(keys::SecretPath(path_, "trainer 1")));
 }
 
+TEST_F(MakeKeysTest, WhoIsRemovedAndWantedGetsAnother) {
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1}).ok());
+  const auto before = List();
+  ASSERT_TRUE(Make({.servers = 1, .remove = {"server 0"}}).ok());
+  EXPECT_NE(List().at("server 0"), before.at("server 0"));
+  EXPECT_TRUE(HasOwn("server 0"));
+}
+
+TEST_F(MakeKeysTest, WhereAllSecretsBelongWhatIsMissingIsMadeAnew) {
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1}).ok());
+  const auto before = List();
+  std::filesystem::remove(keys::SecretPath(path_, "trainer 0"));
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1, .mends = true}).ok());
+  EXPECT_NE(List().at("trainer 0"), before.at("trainer 0"));
+  EXPECT_EQ(List().at("server 0"), before.at("server 0"));
+  EXPECT_TRUE(HasOwn("trainer 0"));
+}
+
+TEST_F(MakeKeysTest, WritesNothingWhereNothingIsToBeMade) {
+  ASSERT_TRUE(Make({.servers = 1}).ok());
+  const auto written = std::filesystem::last_write_time(keys::ListPath(path_));
+  std::filesystem::last_write_time(keys::ListPath(path_), written - std::chrono::hours(1));
+  ASSERT_TRUE(Make({.servers = 1}).ok());
+  EXPECT_EQ(std::filesystem::last_write_time(keys::ListPath(path_)),
+            written - std::chrono::hours(1));
+}
+
 TEST_F(MakeKeysTest, NamesNobodyThatHasNone) {
   ASSERT_TRUE(Make({.servers = 1}).ok());
   const Status status = Make({.replace = {"server 7"}, .remove = {"trainer 1", "server 0"}});
