@@ -1,10 +1,6 @@
 #include "common/transport/failed_handshake.h"
 
-#include <zmq.h>
-
 namespace weir::transport {
-
-const int kHandshakeEvents = ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 std::string WhyHandshakeFailed(uint16_t event, int value) {
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {

@@ -57,7 +57,7 @@ std::string HelloBody(char major, char minor, size_t bytes) {
   return body;
 }
 
-const Said kMalformed[] = {
+const Said malformed_handshakes[] = {
     {"NULL", "NULL", "READY", std::string("\x0bSocket-Type\0\0\0\6", 16) + "DEALER"},
     {"PLAIN", "PLAIN", "HELLO", std::string("\5admin\5admin", 12)},
     {"a mechanism that nobody knows", "GSSAPI", "INITIATE", "x"},
@@ -75,7 +75,7 @@ const Said kMalformed[] = {
 };
 
 TEST_F(SecuredServer, EndsMalformedHandshakesAndServesOthers) {
-  for (const Said& said : kMalformed) {
+  for (const Said& said : malformed_handshakes) {
     RawPeer peer(address_, said.mechanism);
     peer.Command(said.name, said.body);
     peer.Say(std::string("\1\0\0\1x", 5));  // and a message, as if it were let in

@@ -32,7 +32,7 @@ class TamperedWith : public SecuredServer {
   }
 };
 
-TamperingProxy::Change Changed(size_t number, std::function<void(std::string*)> change) {
+TamperingProxy::Change Changed(size_t number, const std::function<void(std::string*)>& change) {
   return [=](size_t at, std::string frame) {
     if (at == number) change(&frame);
     return frame;
@@ -63,7 +63,7 @@ constexpr size_t kHelloBody = 2 + 6, kInitiateBody = 9 + 9;
 const struct {
   const char* what;
   TamperingProxy::Change change;
-} kTampered[] = {
+} tampered_handshakes[] = {
     {"HELLO of another name", Flipped(kHello, 3)},
     {"HELLO of another key", Flipped(kHello, kHelloBody + 74)},
     {"HELLO of another nonce", Flipped(kHello, kHelloBody + 106)},
@@ -77,7 +77,7 @@ const struct {
 };
 
 TEST_F(TamperedWith, HandshakesThatAreChangedOnTheWayEnd) {
-  for (const auto& [what, change] : kTampered) {
+  for (const auto& [what, change] : tampered_handshakes) {
     SCOPED_TRACE(what);
     ExpectWords(0, change);
     ExpectServed();
