@@ -47,8 +47,8 @@ struct Verdicts {
 void Add6(const in6_addr& host, uint32_t verdict, Code* code) {
   std::array<uint32_t, 4> words;
   std::memcpy(words.data(), &host, sizeof(words));
-  for (uint8_t i = 0; i < words.size(); ++i) {
-    code->push_back(Do(BPF_LD | BPF_W | BPF_ABS, kSource6 + 4u * i));
+  for (uint32_t i = 0; i < words.size(); ++i) {
+    code->push_back(Do(BPF_LD | BPF_W | BPF_ABS, kSource6 + 4 * i));
     code->push_back(JumpIfEqual(ntohl(words[i]), 0, static_cast<uint8_t>(2 * (3 - i) + 1)));
   }
   code->push_back(Do(BPF_RET | BPF_K, verdict));
