@@ -37,13 +37,13 @@ void PoisonedLoss(device::Stream& stream, const kernels::Loss& loss,
 }
 
 kernels::Compute Poisoned() {
-  static const kernels::DeviceKernels kKernels = [] {
+  static const kernels::DeviceKernels cpu_kernels = [] {
     kernels::DeviceKernels table = *kernels::CpuCompute(kernels::Precision::kF32).kernels;
     table.loss = PoisonedLoss;
     return table;
   }();
   kernels::Compute compute = kernels::CpuCompute(kernels::Precision::kF32);
-  compute.kernels = &kKernels;
+  compute.kernels = &cpu_kernels;
   return compute;
 }
 
