@@ -136,6 +136,7 @@ Result<std::string> ResolveHost(const std::string& host) {
   const addrinfo* chosen = found;
   while (chosen != nullptr && chosen->ai_family != AF_INET) chosen = chosen->ai_next;
   if (chosen == nullptr) chosen = found;
+  if (chosen == nullptr) return NotFound(StrCat("cannot find host ", host, ": it has no address"));
   char text[NI_MAXHOST] = {};
   if (const int error = getnameinfo(chosen->ai_addr, chosen->ai_addrlen, text, sizeof(text),
                                     nullptr, 0, NI_NUMERICHOST);
