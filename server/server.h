@@ -44,7 +44,7 @@ class Server {
   void StopBehindCheckpoint();  // the same; without checkpoints it stops at once
   void Serve(uint64_t run);     // any thread; of a ShardReporter: which run this is
   void End(Status status);      // and that it is over
-  // Before Run. Hears, on any thread, of an end for want of memory. And: the address with its port.
+  // Before Run. say: hears, on any thread, that memory has run out. Bind: as transport has it.
   void SetLastWords(std::function<void(const Status& why)> say) { last_words_ = std::move(say); }
   Result<std::string> Bind(const std::string& address) { return transport_->Bind(address); }
 

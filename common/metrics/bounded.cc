@@ -27,8 +27,8 @@ std::string DescribeBounded(const v1::RunReport& report) {
   std::vector<std::string> trainers;
   for (int i = 0; i < std::min(bounded.size(), kMost); ++i) {
     const v1::BoundedReport& each = bounded[i];
-    trainers.push_back(StrCat(each.trainer(), " (", each.pushes(), " pushes, ", each.pieces(),
-                              " pieces and ", each.rows(), " rows of them)"));
+    trainers.push_back(StrCat(each.trainer(), " (pushes: ", each.pushes(),
+                              ", pieces: ", each.pieces(), ", rows: ", each.rows(), ")"));
   }
   if (bounded.size() > kMost) trainers.push_back(StrCat(bounded.size() - kMost, " more"));
   return StrCat("servers scaled down what was pushed with a norm above max_push_norm ",

@@ -20,6 +20,7 @@ import datetime
 import json
 import os
 import re
+import subprocess
 
 from scripting.result_files import remove, write_whole
 
@@ -75,6 +76,13 @@ def compiler(program):
         if found:
             return "%s %s" % (name, found[1].decode())
     return None
+
+
+def source_commit():
+    """What is checked out, where no program says what it was built from."""
+    told = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short=12", "HEAD"],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    return told.stdout.strip() or "unknown"
 
 
 def add_flag(parser):

@@ -259,12 +259,12 @@ TEST_F(Warnings, NameTrainersWhosePushesWereScaledDown) {
   EXPECT_THAT(Of("bounded { trainer: 3 pushes: 12 pieces: 20 rows: 400 } "
                  "bounded { trainer: 5 pushes: 1 rows: 2 }"),
               ElementsAre(AllOf(HasSubstr("above max_push_norm"),
-                                HasSubstr("of trainer 3 (12 pushes, 20 pieces and 400 rows of "
-                                          "them), 5 (1 pushes, 0 pieces and 2 rows of them):"))));
+                                HasSubstr("of trainer 3 (pushes: 12, pieces: 20, rows: 400), 5 "
+                                          "(pushes: 1, pieces: 0, rows: 2):"))));
   std::string many;
   for (int i = 0; i < 25; ++i) many += StrCat("bounded { trainer: ", i, " pushes: 1 } ");
-  EXPECT_THAT(Of(many), ElementsAre(AllOf(HasSubstr("19 (1 pushes"), HasSubstr(", 5 more:"),
-                                          Not(HasSubstr("20 (1 pushes")))));
+  EXPECT_THAT(Of(many), ElementsAre(AllOf(HasSubstr("19 (pushes: 1"), HasSubstr(", 5 more:"),
+                                          Not(HasSubstr("20 (pushes: 1")))));
 }
 
 }  // namespace
