@@ -17,7 +17,10 @@ class SimulatedServer final : public SimulatedProcess {
  public:
   SimulatedServer(Scene* scene, uint32_t shard)
       : SimulatedProcess(scene, StrCat("server ", shard)), shard_(shard) {}
-  ~SimulatedServer() override { server_.reset(); }
+  ~SimulatedServer() override {
+    reporter_.reset();  // before the server, which it calls
+    server_.reset();
+  }
 
   // How it has ended by itself.
   const std::optional<Status>& outcome() const { return outcome_; }

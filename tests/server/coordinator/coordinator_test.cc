@@ -629,7 +629,7 @@ TEST_F(LastReportTest, ItHasWhatServersHaveScaledDown) {
   ASSERT_THAT(replies, SizeIs(2));
   ASSERT_EQ(replies[0].run().bounded_size(), 1);
   EXPECT_EQ(replies[0].run().bounded(0).pushes(), 5u);
-  EXPECT_THAT(replies[0].run().warnings(), testing::Contains(HasSubstr("trainer 1 (5 pushes")));
+  EXPECT_THAT(replies[0].run().warnings(), testing::Contains(HasSubstr("trainer 1 (pushes: 5,")));
 }
 
 // Trainer 1 joined and has never got as far as to ask for work.
