@@ -123,6 +123,12 @@ Status BindError(const std::string& address, int error) {
   }
 }
 
+// What its connection has proved; empty without keys.
+Key KeyOfSender(zmq::message_t& frame) {
+  const char* const key = zmq_msg_gets(frame.handle(), "User-Id");
+  return key == nullptr ? Key() : Key(key);
+}
+
 }  // namespace
 
 ZmqSocket::Made ZmqSocket::Make(zmq::context_t& context, Kind kind, const Limits& limits) {
@@ -253,8 +259,7 @@ std::optional<IncomingMessage> ZmqSocket::TryReceive() {
 
 bool ZmqSocket::FindName(zmq::message_t& frame, IncomingMessage& incoming) {
   if (!peers_) return true;
-  const char* const key = zmq_msg_gets(frame.handle(), "User-Id");
-  incoming.name = peers_->NameOf(key == nullptr ? Key() : Key(key));
+  incoming.name = peers_->NameOf(KeyOfSender(frame));
   return !incoming.name.empty();
 }
 

@@ -1,7 +1,9 @@
 """tools/fuzz: which inputs it keeps, what it calls a finding, and what it counts."""
 
+import argparse
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 import tempfile
@@ -25,13 +27,13 @@ case "$*" in *max_total_time=9*) echo "a.cc:1: runtime error: index 3 out of bou
 
 
 class FuzzTest(unittest.TestCase):
-    def target(self, folder):
-        os.makedirs(os.path.join(folder, "bin"))
-        program = os.path.join(folder, "bin", "x_fuzz")
+    def target(self, folder, name="x"):
+        os.makedirs(os.path.join(folder, "bin"), exist_ok=True)
+        program = os.path.join(folder, "bin", name + "_fuzz")
         with open(program, "w", encoding="utf-8") as f:
             f.write(PROGRAM)
         os.chmod(program, 0o755)
-        return fuzz.Target("x", folder)
+        return fuzz.Target(name, folder)
 
     def test_a_control_file_says_which_features_each_input_reaches(self):
         self.assertEqual(fuzz.reached_in(CONTROL), {"c/a": (10, frozenset("123")), "c/b": (10, frozenset("23")),
@@ -54,7 +56,24 @@ class FuzzTest(unittest.TestCase):
             target.take_turn(9, 2)
             self.assertEqual((target.executions, target.findings),
                              (1400, ["runtime error: index 3 out of bounds"]))
-            self.assertEqual(fuzz.table([target])["rows"], [["x", "1,400", "1"], ["all", "1,400", "1"]])
+
+    def test_a_record_counts_on_and_only_without_findings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record = os.path.join(folder, "fuzzing.json")
+
+            def call(seconds, name):
+                flags = argparse.Namespace(executions=700, seconds=seconds, jobs=2, record=record)
+                target = self.target(folder, name)
+                target.prepare()
+                fuzz.fuzz(flags, [target])
+                with open(record, encoding="utf-8") as f:
+                    rows = json.load(f)["tables"]["targets"]["rows"]
+                return [row for row in rows if row[1] != "0"]
+
+            self.assertEqual(call(1, "csv"), [["csv", "700", "0"], ["all", "700", "0"]])
+            both = [["csv", "700", "0"], ["frame", "700", "0"], ["all", "1,400", "0"]]
+            self.assertEqual(call(1, "frame"), both)
+            self.assertEqual(call(9, "csv"), both)
 
     def test_every_target_of_the_tree_is_known_and_built_by_the_preset(self):
         files = sorted(name.removesuffix("_fuzz.cc") for name in os.listdir(os.path.join(ROOT, "tests", "fuzz"))

@@ -84,4 +84,13 @@ Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& excha
   return times;
 }
 
+Result<ExchangeTimes> RunBetweenNew(Result<MessageEnds> (*make_ends)(), const Exchange& exchange) {
+  WEIR_ASSIGN_OR_RETURN(const MessageEnds ends, make_ends());
+  Exchange warm_up = exchange;
+  warm_up.count = 2 * exchange.window;
+  warm_up.compare_all = true;
+  WEIR_RETURN_IF_ERROR(RunExchange(ends, warm_up).status());
+  return RunExchange(ends, exchange);
+}
+
 }  // namespace weir::bench

@@ -32,4 +32,8 @@ struct ExchangeTimes {
 
 Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& exchange);
 
+// Between new ends, warmed up: two pairs of raw ends differ by up to a fifth for as long as they
+// live, by where their threads and buffers happen to be.
+Result<ExchangeTimes> RunBetweenNew(Result<MessageEnds> (*make_ends)(), const Exchange& exchange);
+
 }  // namespace weir::bench

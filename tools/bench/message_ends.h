@@ -45,4 +45,7 @@ Result<MessageEnds> MakeRawZmqEnds();
 // As worker and server use it: a small header part before the payload.
 Result<MessageEnds> MakeTransportEnds();
 
+// The same with keys.
+Result<MessageEnds> MakeSecuredEnds();
+
 }  // namespace weir::bench

@@ -1,8 +1,9 @@
 // What it costs that what is sent is encrypted: one server and one trainer of one thread on this
-// machine, with keys, beside the same run without.
+// machine, with keys, beside the same run without; and what it costs a message.
 
 #include "tools/bench/paired_runs.h"
 #include "tools/bench/sections.h"
+#include "tools/bench/secured_messages.h"
 
 namespace weir::bench {
 namespace {
@@ -30,8 +31,10 @@ Result<Lines> BenchSecurity(const Options& options) {
                                       RunOf("none {}", 40'000, false, options.quick),
                                       RunOf("none {}", 40'000, true, options.quick)};
   WEIR_ASSIGN_OR_RETURN(const auto turns, MeasureTurns(runs, options.repeats));
-  return Lines{PairedLine("security/dct_99", "without keys", turns, 1, 0, kDctGoal),
-               PairedLine("security/none", "without keys", turns, 3, 2, kNoneGoal)};
+  WEIR_ASSIGN_OR_RETURN(Lines lines, MeasureSecuredMessages(options));
+  lines.push_back(PairedLine("security/dct_99", "without keys", turns, 1, 0, kDctGoal));
+  lines.push_back(PairedLine("security/none", "without keys", turns, 3, 2, kNoneGoal));
+  return lines;
 }
 
 }  // namespace weir::bench

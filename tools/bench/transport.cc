@@ -44,23 +44,12 @@ struct Both {
   double raw = 0;
 };
 
-// New ends for each exchange: two pairs of raw ends differ by up to a fifth for as long as they
-// live, by where their threads and buffers happen to be.
-Result<ExchangeTimes> MeasureOnce(Result<MessageEnds> (*make_ends)(), Exchange exchange) {
-  WEIR_ASSIGN_OR_RETURN(const MessageEnds ends, make_ends());
-  Exchange warm_up = exchange;
-  warm_up.count = 2 * exchange.window;
-  warm_up.compare_all = true;
-  WEIR_RETURN_IF_ERROR(RunExchange(ends, warm_up).status());
-  return RunExchange(ends, exchange);
-}
-
 Result<Both> MeasureBoth(const Options& options, const Exchange& exchange,
                          const std::function<double(const ExchangeTimes&)>& value) {
   std::vector<double> our_values, raw_values;
   for (int turn = 0; turn < options.repeats * kTurns; ++turn) {
-    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes ours, MeasureOnce(MakeTransportEnds, exchange));
-    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes raw, MeasureOnce(MakeRawZmqEnds, exchange));
+    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes ours, RunBetweenNew(MakeTransportEnds, exchange));
+    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes raw, RunBetweenNew(MakeRawZmqEnds, exchange));
     our_values.push_back(value(ours));
     raw_values.push_back(value(raw));
   }
@@ -139,7 +128,7 @@ Result<Line> PushRoundTrip(const Options& options) {
   std::vector<double> our_values, raw_values;
   for (int turn = 0; turn < options.repeats * kTurns; ++turn) {
     WEIR_ASSIGN_OR_RETURN(const double seconds, MedianPushSeconds(exchange.count));
-    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes raw, MeasureOnce(MakeRawZmqEnds, exchange));
+    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes raw, RunBetweenNew(MakeRawZmqEnds, exchange));
     our_values.push_back(1e6 * seconds);
     raw_values.push_back(1e6 * Median(raw.waits));
   }

@@ -1,6 +1,7 @@
 // common/transport as the I/O threads of worker and server use it.
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/base/random.h"
@@ -13,7 +14,10 @@ namespace {
 using transport::ClientTransport;
 using transport::ConnectionId;
 using transport::Message;
+using transport::Security;
 using transport::ServerTransport;
+
+constexpr const char* kServer = "server 0";
 
 // About as long as the header of a push.
 constexpr size_t kHeaderBytes = 32;
@@ -81,20 +85,31 @@ transport::Part RandomPart(size_t byte_count, uint64_t seed) {
   return transport::Part(std::move(bytes));
 }
 
+Result<MessageEnds> MakeEnds(const std::optional<Security>& of_server,
+                             const std::optional<Security>& of_client) {
+  // Its peers are watched, as those of a server are.
+  transport::Limits limits;
+  limits.max_stranger_bytes = limits.max_message_bytes;
+  auto server = transport::MakeZmqServerTransport(limits, of_server);
+  WEIR_ASSIGN_OR_RETURN(const std::string address, server->Bind("tcp://127.0.0.1:0"));
+  auto client = transport::MakeZmqClientTransport({}, of_client);
+  WEIR_ASSIGN_OR_RETURN(const ConnectionId connection, client->Open(address, kServer));
+  return MessageEnds{.client = std::make_unique<TransportClientEnd>(std::move(client), connection),
+                     .server = std::make_unique<TransportServerEnd>(std::move(server))};
+}
+
 }  // namespace
 
 Payload::Payload(size_t byte_count, uint64_t seed) : part(RandomPart(byte_count, seed)) {}
 
-Result<MessageEnds> MakeTransportEnds() {
-  // Its peers are watched, as those of a server are.
-  transport::Limits limits;
-  limits.max_stranger_bytes = limits.max_message_bytes;
-  auto server = transport::MakeZmqServerTransport(limits);
-  WEIR_ASSIGN_OR_RETURN(const std::string address, server->Bind("tcp://127.0.0.1:0"));
-  auto client = transport::MakeZmqClientTransport({});
-  WEIR_ASSIGN_OR_RETURN(const ConnectionId connection, client->Open(address));
-  return MessageEnds{.client = std::make_unique<TransportClientEnd>(std::move(client), connection),
-                     .server = std::make_unique<TransportServerEnd>(std::move(server))};
+Result<MessageEnds> MakeTransportEnds() { return MakeEnds({}, {}); }
+
+Result<MessageEnds> MakeSecuredEnds() {
+  WEIR_ASSIGN_OR_RETURN(const transport::KeyPair server, transport::MakeKeyPair());
+  WEIR_ASSIGN_OR_RETURN(const transport::KeyPair client, transport::MakeKeyPair());
+  const auto list = std::make_shared<transport::KeyList>(
+      transport::KeyList::Keys{{kServer, server.public_key}, {"trainer 0", client.public_key}});
+  return MakeEnds(Security{server, list}, Security{client, list});
 }
 
 }  // namespace weir::bench

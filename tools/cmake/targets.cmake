@@ -105,8 +105,9 @@ function(weir_test folder)
   target_compile_options(${name}_test PRIVATE ${WEIR_TEST_OPTIONS})
   target_compile_definitions(${name}_test PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # With less history a report may lack the stack that a suppression names.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${WEIR_TEST_TIMEOUT}
-    ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:halt_on_error=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp;GLOG_logtostderr=1")
+    ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:halt_on_error=1:history_size=7;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp;GLOG_logtostderr=1")
   if(ARG_SLOW)
     set_tests_properties(${name} PROPERTIES LABELS slow)
   else()
