@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "common/base/bytes.h"
 #include "common/base/check.h"
 #include "common/base/strings.h"
 #include "common/config/defaults.h"
@@ -18,6 +19,7 @@ namespace {
 
 // Chunks that are read once more from where they begin.
 constexpr int64_t kPlacedChunks = 3;
+constexpr size_t kMadeUpBytes = 9;
 
 // A file in memory that has a path.
 class MemoryFile {
@@ -93,6 +95,30 @@ void CheckPlace(const v1::Config& config, const data::ChunkId& id, const data::R
   CHECK(block.ids == whole.ids);
 }
 
+// Where a lease of somebody who makes it up says that a chunk begins: the file's last bytes say it.
+data::ChunkId MadeUpId(const uint8_t* bytes, size_t size) {
+  ByteReader reader({bytes + size - kMadeUpBytes, kMadeUpBytes});
+  const auto small = reader.Get<uint8_t>();
+  data::ChunkId id{.chunk = static_cast<int64_t>(reader.Get<uint16_t>())};
+  v1::ChunkPlace& place = id.place.emplace();
+  place.set_chunk(static_cast<uint64_t>(id.chunk) - small % 4);
+  place.set_entry(small < 128 ? reader.Get<uint16_t>() : -uint64_t{reader.Get<uint16_t>()});
+  place.set_behind(small < 192 ? reader.Get<uint16_t>() : -uint64_t{reader.Get<uint16_t>()});
+  place.set_text_lines(reader.Get<uint16_t>());
+  return id;
+}
+
+// What comes is of no use, but it is whole.
+void CheckMadeUp(const v1::Config& config, const data::ChunkId& id, const ModelLayout& layout) {
+  const auto reader = data::MakeReader(config);
+  CHECK(reader.ok()) << reader.status();
+  data::RowBlock block;
+  const auto result = (*reader)->ReadChunk(id, &block);
+  if (result.ok()) CheckRows(block, *result, layout);
+  const auto next = (*reader)->FindNext(id);
+  CHECK(next.ok() || !next.status().message().empty());
+}
+
 v1::Config ConfigOf(const v1::DataConfig& data, const std::string& path) {
   v1::Config config;
   *config.mutable_data() = data;
@@ -113,6 +139,7 @@ void ReadAsFile(const v1::DataConfig& data, const uint8_t* bytes, size_t size) {
   const ModelLayout layout(config, 1);
   const auto reader = data::MakeReader(config);
   if (!reader.ok()) return;
+  if (size >= kMadeUpBytes) CheckMadeUp(config, MadeUpId(bytes, size), layout);
   data::RowBlock block;
   for (data::ChunkId id;; ++id.chunk) {
     const auto next = (*reader)->FindNext(id);

@@ -57,9 +57,13 @@ class FuzzTest(unittest.TestCase):
             self.assertEqual((target.executions, target.findings),
                              (1400, ["runtime error: index 3 out of bounds"]))
 
+    def test_a_table_has_the_sums(self):
+        self.assertEqual(fuzz.table({"x": 1400, "y": 20}, {"x": 1})["rows"],
+                         [["x", "1,400", "1"], ["y", "20", "0"], ["all", "1,420", "1"]])
+
     def test_a_record_counts_on_and_only_without_findings(self):
         with tempfile.TemporaryDirectory() as folder:
-            record = os.path.join(folder, "fuzzing.json")
+            record, calls = os.path.join(folder, "fuzzing.json"), []
 
             def call(seconds, name):
                 flags = argparse.Namespace(executions=700, seconds=seconds, jobs=2, record=record)
@@ -67,13 +71,15 @@ class FuzzTest(unittest.TestCase):
                 target.prepare()
                 fuzz.fuzz(flags, [target])
                 with open(record, encoding="utf-8") as f:
-                    rows = json.load(f)["tables"]["targets"]["rows"]
-                return [row for row in rows if row[1] != "0"]
+                    made = json.load(f)
+                calls.append(len(made["command"].splitlines()))
+                return [row for row in made["tables"]["targets"]["rows"] if row[1] != "0"]
 
             self.assertEqual(call(1, "csv"), [["csv", "700", "0"], ["all", "700", "0"]])
             both = [["csv", "700", "0"], ["frame", "700", "0"], ["all", "1,400", "0"]]
             self.assertEqual(call(1, "frame"), both)
             self.assertEqual(call(9, "csv"), both)
+            self.assertEqual(calls, [1, 2, 2])
 
     def test_every_target_of_the_tree_is_known_and_built_by_the_preset(self):
         files = sorted(name.removesuffix("_fuzz.cc") for name in os.listdir(os.path.join(ROOT, "tests", "fuzz"))

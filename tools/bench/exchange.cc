@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "common/base/strings.h"
+#include "tools/bench/measure.h"
 
 namespace weir::bench {
 namespace {
@@ -84,13 +86,25 @@ Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& excha
   return times;
 }
 
-Result<ExchangeTimes> RunBetweenNew(Result<MessageEnds> (*make_ends)(), const Exchange& exchange) {
+Result<ExchangeTimes> RunBetweenNew(MakeEnds make_ends, const Exchange& exchange) {
   WEIR_ASSIGN_OR_RETURN(const MessageEnds ends, make_ends());
   Exchange warm_up = exchange;
   warm_up.count = 2 * exchange.window;
   warm_up.compare_all = true;
   WEIR_RETURN_IF_ERROR(RunExchange(ends, warm_up).status());
   return RunExchange(ends, exchange);
+}
+
+Result<BothEnds> CompareEnds(MakeEnds ours, MakeEnds peers, const Exchange& exchange, int turns,
+                             const std::function<double(const ExchangeTimes&)>& value) {
+  std::vector<double> our_values, peer_values;
+  for (int turn = 0; turn < turns; ++turn) {
+    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes of_ours, RunBetweenNew(ours, exchange));
+    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes of_peers, RunBetweenNew(peers, exchange));
+    our_values.push_back(value(of_ours));
+    peer_values.push_back(value(of_peers));
+  }
+  return BothEnds{.ours = Median(std::move(our_values)), .peers = Median(std::move(peer_values))};
 }
 
 }  // namespace weir::bench

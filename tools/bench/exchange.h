@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tools/bench/message_ends.h"
@@ -32,8 +33,18 @@ struct ExchangeTimes {
 
 Result<ExchangeTimes> RunExchange(const MessageEnds& ends, const Exchange& exchange);
 
+using MakeEnds = Result<MessageEnds> (*)();
+
 // Between new ends, warmed up: two pairs of raw ends differ by up to a fifth for as long as they
 // live, by where their threads and buffers happen to be.
-Result<ExchangeTimes> RunBetweenNew(Result<MessageEnds> (*make_ends)(), const Exchange& exchange);
+Result<ExchangeTimes> RunBetweenNew(MakeEnds make_ends, const Exchange& exchange);
+
+// The median over so many turns of what one exchange gives, between our ends and a peer's.
+struct BothEnds {
+  double ours = 0;
+  double peers = 0;
+};
+Result<BothEnds> CompareEnds(MakeEnds ours, MakeEnds peers, const Exchange& exchange, int turns,
+                             const std::function<double(const ExchangeTimes&)>& value);
 
 }  // namespace weir::bench

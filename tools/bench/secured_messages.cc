@@ -1,9 +1,7 @@
 #include "tools/bench/secured_messages.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "common/base/strings.h"
 #include "tools/bench/exchange.h"
@@ -16,16 +14,11 @@ constexpr const char* kPeer = "without keys";
 
 Result<Line> Compare(const Options& options, const Exchange& exchange, Line line,
                      const std::function<double(const ExchangeTimes&)>& value) {
-  std::vector<double> with, without;
-  for (int turn = 0; turn < options.repeats; ++turn) {
-    WEIR_ASSIGN_OR_RETURN(const auto secured, RunBetweenNew(MakeSecuredEnds, exchange));
-    WEIR_ASSIGN_OR_RETURN(const auto plain, RunBetweenNew(MakeTransportEnds, exchange));
-    with.push_back(value(secured));
-    without.push_back(value(plain));
-  }
-  line.value = Median(std::move(with));
+  WEIR_ASSIGN_OR_RETURN(const BothEnds both, CompareEnds(MakeSecuredEnds, MakeTransportEnds,
+                                                         exchange, options.repeats, value));
+  line.value = both.ours;
   line.peer = kPeer;
-  line.peer_value = Median(std::move(without));
+  line.peer_value = both.peers;
   return line;
 }
 

@@ -38,22 +38,9 @@ constexpr Size kSizes[] = {
     {"16M", 16 << 20, 24, 0.9, 0.9},
 };
 
-// The median over the turns of what one exchange gives, for ours and for the peer.
-struct Both {
-  double ours = 0;
-  double raw = 0;
-};
-
-Result<Both> MeasureBoth(const Options& options, const Exchange& exchange,
-                         const std::function<double(const ExchangeTimes&)>& value) {
-  std::vector<double> our_values, raw_values;
-  for (int turn = 0; turn < options.repeats * kTurns; ++turn) {
-    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes ours, RunBetweenNew(MakeTransportEnds, exchange));
-    WEIR_ASSIGN_OR_RETURN(const ExchangeTimes raw, RunBetweenNew(MakeRawZmqEnds, exchange));
-    our_values.push_back(value(ours));
-    raw_values.push_back(value(raw));
-  }
-  return Both{.ours = Median(our_values), .raw = Median(raw_values)};
+Result<BothEnds> MeasureBoth(const Options& options, const Exchange& exchange,
+                             const std::function<double(const ExchangeTimes&)>& value) {
+  return CompareEnds(MakeTransportEnds, MakeRawZmqEnds, exchange, options.repeats * kTurns, value);
 }
 
 Result<Line> Goodput(const Options& options, const std::string& name, const Size& size,
@@ -65,7 +52,7 @@ Result<Line> Goodput(const Options& options, const std::string& name, const Size
                           .count = count,
                           .window = kWindow};
   const double gigabytes = static_cast<double>(count) * static_cast<double>(size.byte_count) / 1e9;
-  WEIR_ASSIGN_OR_RETURN(const Both both,
+  WEIR_ASSIGN_OR_RETURN(const BothEnds both,
                         MeasureBoth(options, exchange, [&](const ExchangeTimes& times) {
                           return gigabytes / times.seconds;
                         }));
@@ -73,7 +60,7 @@ Result<Line> Goodput(const Options& options, const std::string& name, const Size
               .value = both.ours,
               .unit = "GB/s",
               .peer = kPeer,
-              .peer_value = both.raw,
+              .peer_value = both.peers,
               .goal = goal};
 }
 
@@ -83,7 +70,7 @@ Result<Line> SmallMessages(const Options& options) {
                           .replies = &small,
                           .count = options.quick ? 1024 : 512 * 256,
                           .window = 256};  // far from filling a queue
-  WEIR_ASSIGN_OR_RETURN(const Both both,
+  WEIR_ASSIGN_OR_RETURN(const BothEnds both,
                         MeasureBoth(options, exchange, [&](const ExchangeTimes& times) {
                           return static_cast<double>(exchange.count) / times.seconds;
                         }));
@@ -91,14 +78,14 @@ Result<Line> SmallMessages(const Options& options) {
               .value = both.ours,
               .unit = "messages/s",
               .peer = kPeer,
-              .peer_value = both.raw,
+              .peer_value = both.peers,
               .goal = 0.178 / 4.4};  // ps-lite / raw libzmq, M messages/s, as above
 }
 
 Result<Line> RoundTrip(const Options& options) {
   const Payloads small = MakePayloads(64);
   const Exchange exchange{.requests = &small, .replies = &small, .count = options.quick ? 50 : 500};
-  WEIR_ASSIGN_OR_RETURN(const Both both,
+  WEIR_ASSIGN_OR_RETURN(const BothEnds both,
                         MeasureBoth(options, exchange, [&](const ExchangeTimes& times) {
                           return 1e6 * Median(times.waits);
                         }));
@@ -106,7 +93,7 @@ Result<Line> RoundTrip(const Options& options) {
               .value = both.ours,
               .unit = "us",
               .peer = kPeer,
-              .peer_value = both.raw,
+              .peer_value = both.peers,
               .better = Better::kLess};
 }
 
