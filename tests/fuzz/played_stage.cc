@@ -57,6 +57,11 @@ v1::Config StageConfig() {
   return config;
 }
 
+data::Reader* OnlyReader() {
+  static const std::unique_ptr<data::Reader> reader = data::MakeReader(StageConfig()).value();
+  return reader.get();
+}
+
 std::string LinkAddress(uint32_t stage) { return StrCat("inproc://stage", stage); }
 
 PlayedStage::PlayedStage(uint32_t stage, transport::LoopbackNetwork* network)
@@ -66,7 +71,7 @@ PlayedStage::PlayedStage(uint32_t stage, transport::LoopbackNetwork* network)
               .client = &client_,
               .links = &links_,
               .views = &views_,
-              .reader = reader_.get(),
+              .reader = reader_,
               .tell_adopted = [](uint64_t, bool) {},
               .tell_lost = [](uint64_t) {},
               .clock = &clock_}) {
