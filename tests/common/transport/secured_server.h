@@ -43,6 +43,17 @@ class SecuredServer : public testing::Test {
     const auto incoming = server_->Receive(timeout_ms);
     return incoming ? incoming->name : PeerName();
   }
+  // On which either end may send large messages: each has heard a word of the other.
+  ConnectionId WelcomedConnection(ClientTransport* client) {
+    const ConnectionId connection = client->Open(address_, kServer).value();
+    CHECK(client->Send(connection, TextMessage({"word"})).ok());
+    const PeerId peer = server_->Receive(kLongMs).value().peer;
+    server_->Welcome(peer);
+    CHECK(server_->Send(peer, TextMessage({"welcome"})).ok());
+    CHECK(client->Receive(kLongMs).has_value());
+    client->Welcome(connection);
+    return connection;
+  }
   // And one of the two ends says why.
   void ExpectRefused(ClientTransport* client, const std::string& why) {
     testing::internal::CaptureStderr();

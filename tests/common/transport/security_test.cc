@@ -44,7 +44,7 @@ TEST_F(SecuredServer, KnowsWhoSendsWhat) {
 
 TEST_F(SecuredServer, AnswersToWhoSent) {
   const auto client = Client(trainer_, list_);
-  const ConnectionId connection = client->Open(address_, kServer).value();
+  const ConnectionId connection = WelcomedConnection(client.get());
   CHECK(client->Send(connection, RandomMessage(3'000'000, 1)).ok());
   auto incoming = server_->Receive(kLongMs);
   ASSERT_TRUE(incoming.has_value());
