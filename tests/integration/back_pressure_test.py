@@ -19,9 +19,9 @@ from programs import ProgramTestCase  # noqa: E402
 RUN = "configs/runs/local.textproto"
 WINDOW = 4
 # A push has all of the MLPs, 2.1 MB, and so has an answer. A worker makes dozens while the other end stands still, if it
-# may: it has the rows and knows what to train.
+# may: it has the rows of its chunk. Only whole chunks are told of: one that lasts is waited for long.
 MODEL = """model { bottom_widths: [1024, 512, 8] }
-           data { epochs: 100000 batch_size: 256 chunk_batches: 1000 synthetic { rows: 1000000 rows_per_table: 50 } }
+           data { epochs: 100000 batch_size: 256 chunk_batches: 100 synthetic { rows: 1000000 rows_per_table: 50 } }
            compression { default { none {} } row_cache { rows: 4000 max_age: 1000000 } }
            cluster { window: %d concurrency_warmup_steps: 0 } run { report_interval_ms: 100 } """
 PUSH_BYTES = 4 * (6 * 1024 + 1025 * 512 + 513 * 8)
