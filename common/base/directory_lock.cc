@@ -24,7 +24,7 @@ Result<DirectoryLock> DirectoryLock::Take(const std::string& directory) {
   // Some network file systems have no locks; a run there is on its own.
   if (errno != EWOULDBLOCK) return lock;
   return FailedPrecondition(
-      StrCat("another run writes to ", directory, "; wait for its end, or choose another --out"));
+      StrCat("another run writes to ", directory, "; wait for its end, or choose another folder"));
 }
 
 // Lines of /proc/locks: "1: FLOCK ADVISORY WRITE 123 fe:00:456 0 EOF", where 456 is the inode. Some

@@ -1,5 +1,5 @@
-// The claim of one process on a folder that it writes results to: two runs that write there would
-// mix theirs. The kernel lets go of it when the process ends, however that ends; no file is left.
+// The claim of one process on a folder that it writes to: two runs that write there would mix
+// theirs. The kernel lets go of it when the process ends, however that ends; no file is left.
 //
 // Thread rule: thread-compatible.
 #pragma once

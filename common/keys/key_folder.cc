@@ -89,8 +89,10 @@ Status CheckSecret(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return CannotRead(path);
   if ((found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return OkStatus();
-  return InvalidConfig(StrCat(path, " may be read by others: chmod 600 ", ShellWord(path),
-                              ", and make another key if they have"));
+  return InvalidConfig(
+      StrCat(path, " may be read by others: chmod 600 ", ShellWord(path),
+             ", and make another key if they have. A file system on which that changes "
+             "nothing keeps no secret: choose another for --keys"));
 }
 
 Status WriteSecret(const std::string& path, const std::string& text) {

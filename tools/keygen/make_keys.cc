@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ostream>
 
+#include "common/base/directory_lock.h"
 #include "common/base/file_writer.h"
 #include "common/base/strings.h"
 #include "common/keys/key_folder.h"
@@ -62,6 +63,8 @@ Status Make(const std::string& folder, const PeerName& name, KeyList::Keys* know
 // The list comes last: a secret that it does not have is no harm.
 Status MakeKeys(const std::string& folder, const KeysToMake& wanted, std::ostream& out) {
   WEIR_RETURN_IF_ERROR(MakeFolder(folder));
+  // Of two that change a list at once, one would have secrets that are not on it.
+  WEIR_ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Take(folder));
   KeyList::Keys known;
   if (HasList(folder)) {
     WEIR_ASSIGN_OR_RETURN(known, keys::ReadList(folder));

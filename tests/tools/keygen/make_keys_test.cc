@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "common/base/directory_lock.h"
 #include "common/keys/key_folder.h"
 #include "tests/support/temp_folder.h"
 
@@ -35,6 +36,20 @@ TEST_F(MakeKeysTest, EachProcessHasOne) {
     EXPECT_TRUE(HasOwn(name)) << name;
   }
   EXPECT_THAT(out_.str(), HasSubstr("made 6 keys"));
+}
+
+TEST_F(MakeKeysTest, OneProcessAtATime) {
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1}).ok());
+  const auto before = List();
+  {
+    const auto other = DirectoryLock::Take(path_);
+    const Status refused = Make({.servers = 2, .replace = {"server 0"}});
+    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(refused.message(), HasSubstr("another run writes to " + path_));
+  }
+  EXPECT_EQ(List(), before);
+  EXPECT_TRUE(HasOwn("server 0"));
+  EXPECT_TRUE(Make({.servers = 2}).ok());
 }
 
 TEST_F(MakeKeysTest, WhoHasOneKeepsIt) {
