@@ -8,9 +8,16 @@
 #include <cstring>
 #include <vector>
 
+#include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/strings.h"
 
 namespace weir::transport {
+namespace {
+
+constexpr int64_t kToldAgainMs = 60'000;
+
+}  // namespace
 
 Status CheckDescriptors(int count, const std::string& what_for) {
   std::vector<int> taken;
@@ -34,6 +41,17 @@ Status CheckDescriptors(int count, const std::string& what_for) {
                                   limit.rlim_cur, " open and needs ",
                                   limit.rlim_cur + static_cast<rlim_t>(count) - taken.size(),
                                   " at least; raise `ulimit -n`"));
+}
+
+FullDescriptors::FullDescriptors() : told_ms_(Clock::Real().NowMs() - kToldAgainMs) {}
+
+void FullDescriptors::Look() {
+  const int64_t now_ms = Clock::Real().NowMs();
+  if (now_ms - told_ms_ < kToldAgainMs) return;
+  const Status status = CheckDescriptors(1, "for another peer to connect");
+  if (status.ok()) return;
+  told_ms_ = now_ms;
+  LOG(ERROR) << status.message();
 }
 
 }  // namespace weir::transport

@@ -4,6 +4,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/base/status.h"
@@ -20,5 +21,15 @@ inline constexpr int kLeastPeers = 16;
 // ResourceExhausted when no count more are to be had: how many the process needs, and how to get
 // them. what_for: "to listen", "to connect".
 Status CheckDescriptors(int count, const std::string& what_for);
+
+// Tells now and then that nobody else can connect, while that is so. Thread-compatible.
+class FullDescriptors {
+ public:
+  FullDescriptors();
+  void Look();
+
+ private:
+  int64_t told_ms_;
+};
 
 }  // namespace weir::transport

@@ -14,6 +14,18 @@ std::string HostOf(const std::string& address) {
   return is_mapped ? host.substr(kMapped.size()) : host;
 }
 
+namespace {
+
+// A socket has little room for filters, and the one before takes some of it until the next is
+// there.
+Status ApplyInPlace(const ConnectionRule& rule, int descriptor) {
+  const Status status = Apply(rule, descriptor);
+  if (status.ok() || !Apply({}, descriptor).ok()) return status;
+  return Apply(rule, descriptor);
+}
+
+}  // namespace
+
 bool Entrance::OnAccepted(int descriptor, const std::string& address, int64_t now_ms) {
   return book_.OnCome(descriptor, HostOf(address), now_ms);
 }
@@ -23,8 +35,9 @@ void Entrance::Look(int64_t now_ms) {
   const ConnectionRule& rule = book_.Rule(now_ms);
   if (rule == applied_) return;
   for (const int descriptor : listening_) {
-    const Status status = Apply(rule, descriptor);
-    if (!status.ok()) warnings_.Warn("kernel", status.message());
+    const Status status = ApplyInPlace(rule, descriptor);
+    if (!status.ok())
+      return warnings_.Warn("kernel", status.message());  // the next look tries again
   }
   Tell(rule);
   applied_ = rule;

@@ -8,7 +8,6 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/strings.h"
-#include "common/transport/descriptors.h"
 #include "common/transport/failed_handshake.h"
 #include "common/transport/tcp_connection.h"
 
@@ -20,9 +19,10 @@ constexpr int kEvents = ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CON
                         ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
 // Handshakes and heartbeats, which are no messages.
 constexpr int64_t kSlackBytes = 65'536;
+// Of messages that do not end, by all whom nobody knows.
+constexpr int64_t kMostOfStrangers = 64 << 20;
 // While somebody is there whom nobody knows, and else.
 constexpr int64_t kStrangerLookMs = 10, kLookMs = 100;
-constexpr int64_t kToldAgainMs = 60'000;
 // More ends than anybody looks at: nobody does.
 constexpr size_t kMostEnded = 10'000;
 // Connections take turns, but ZeroMQ may be so many messages late to see that one has something.
@@ -41,10 +41,7 @@ Result<std::unique_ptr<IncomingWatch>> IncomingWatch::Make(zmq::context_t& conte
 
 IncomingWatch::IncomingWatch(std::unique_ptr<SocketEvents> events, const Limits& limits,
                              std::shared_ptr<const KeyList> peers)
-    : events_(std::move(events)),
-      limits_(limits),
-      peers_(std::move(peers)),
-      told_full_ms_(Clock::Real().NowMs() - kToldAgainMs) {}
+    : events_(std::move(events)), limits_(limits), peers_(std::move(peers)) {}
 
 const PeerId& IncomingWatch::OnlyPeer() {
   static const PeerId name = "only";
@@ -104,12 +101,13 @@ int64_t IncomingWatch::next_look_ms() const { return has_stranger() ? kStrangerL
 
 void IncomingWatch::Look(bool is_idle) {
   TakeEvents();
-  TellIfFull();
+  full_descriptors_.Look();
   if (peers_) entrance_.Look(Clock::Real().NowMs());
   complaints_.WarnOfCounted();
   for (auto& [descriptor, connection] : connections_) {
     LookAt(descriptor, is_idle, &connection);
   }
+  LookAtStrangers(is_idle);
 }
 
 void IncomingWatch::TakeEvents() {
@@ -118,6 +116,8 @@ void IncomingWatch::TakeEvents() {
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
   if (event == ZMQ_EVENT_LISTENING) return entrance_.OnListening(value);
+  // A listening socket hears so what its own ZapHandler has said, and tells better.
+  if (peers_ && event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return;
   std::string why = WhyHandshakeFailed(event, value);
   if (!why.empty()) return void(failed_handshake_ = std::move(why));
   const std::string failed = std::exchange(failed_handshake_, {});
@@ -131,15 +131,6 @@ void IncomingWatch::TakeEvent(uint16_t event, int value) {
   End(value, "too many do not prove who they are", &connection);
 }
 
-void IncomingWatch::TellIfFull() {
-  const int64_t now_ms = Clock::Real().NowMs();
-  if (now_ms - told_full_ms_ < kToldAgainMs) return;
-  const Status status = CheckDescriptors(1, "for another peer to connect");
-  if (status.ok()) return;
-  told_full_ms_ = now_ms;
-  LOG(ERROR) << status.message();
-}
-
 void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection) {
   if (connection->address.empty()) return;
   if (!connection->key.empty() && peers_->NameOf(connection->key).empty()) {
@@ -147,7 +138,7 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
   }
   const std::optional<int64_t> read = ReadBytes(descriptor);
   if (!read) return;
-  const int64_t begun = *read - connection->received;
+  const int64_t begun = connection->begun = *read - connection->received;
   const bool had_message = std::exchange(connection->has_message, false);
   if (had_message && begun <= kSlackBytes) connection->received = *read;
   const int64_t most = connection->is_welcome()
@@ -157,7 +148,7 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
     connection->doubted_at.reset();
   } else if (had_message || !connection->doubted_at) {
     connection->doubted_at = message_count_;
-  } else if (is_idle || HadItsTurn(*connection)) {
+  } else if (is_idle || HadTheirTurn(*connection->doubted_at)) {
     End(descriptor, StrCat("it has sent ", begun, " bytes of a message that does not end"),
         connection);
   }
@@ -176,8 +167,28 @@ void IncomingWatch::Complain(const std::string& address, const std::string& what
                    StrCat(address.empty() ? "one who has gone" : address, ": ", what));
 }
 
-bool IncomingWatch::HadItsTurn(const Connection& connection) const {
-  return message_count_ - *connection.doubted_at >= std::ssize(connections_) + kLateMessages;
+void IncomingWatch::LookAtStrangers(bool is_idle) {
+  std::multimap<int64_t, int> begun;
+  int64_t total = 0;
+  for (const auto& [descriptor, connection] : connections_) {
+    if (connection.address.empty() || !connection.is_stranger()) continue;
+    begun.emplace(connection.begun, descriptor);
+    total += connection.begun;
+  }
+  const int64_t most = std::max(kMostOfStrangers, *limits_.max_stranger_bytes + kSlackBytes);
+  if (total <= most) return strangers_doubted_at_.reset();
+  const int64_t since = strangers_doubted_at_.value_or(message_count_);
+  const bool is_first = !std::exchange(strangers_doubted_at_, since);
+  if (is_first || !(is_idle || HadTheirTurn(since))) return;
+  for (auto next = begun.rbegin(); total > most; ++next) {
+    total -= next->first;
+    End(next->second, "strangers have sent too much of messages that do not end",
+        &connections_.at(next->second));
+  }
+}
+
+bool IncomingWatch::HadTheirTurn(int64_t since) const {
+  return message_count_ - since >= std::ssize(connections_) + kLateMessages;
 }
 
 }  // namespace weir::transport

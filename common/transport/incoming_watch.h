@@ -7,8 +7,9 @@
 // What a connection has carried, the kernel counts; what of it was received as messages, the owner
 // says. The rest may be whole messages that nobody took yet: it counts as begun once it was too
 // much at two looks in a row and the connection, whose turn had come, gave no message between. A
-// peer that nobody has welcomed may begin a short message only. Where peers have keys, those that
-// have not proved who they are yet are few: an Entrance says how many.
+// peer that nobody has welcomed may begin a short message only, and all of them together some.
+// Where peers have keys, those that have not proved who they are yet are few: an Entrance says how
+// many.
 //
 // Thread rule: owner thread only.
 #pragma once
@@ -25,6 +26,7 @@
 
 #include "common/base/rare_lines.h"
 #include "common/base/status.h"
+#include "common/transport/descriptors.h"
 #include "common/transport/entrance.h"
 #include "common/transport/socket_events.h"
 #include "common/transport/transport.h"
@@ -67,11 +69,13 @@ class IncomingWatch {
     Key key = {};              // that it has proved to have, once a message has come
     PeerId peer = {};          // once a message has come
     int64_t received = 0;      // bytes of messages
+    int64_t begun = 0;         // of one that has not come whole, at the last look
     bool has_message = false;  // since the last look
     PeerId welcomed = {};
     std::optional<int64_t> doubted_at = {};  // message_count_, when it had first begun too much
 
     bool is_welcome() const { return !peer.empty() && peer == welcomed; }
+    bool is_stranger() const { return !is_welcome() && key.empty(); }
   };
 
   IncomingWatch(std::unique_ptr<SocketEvents> events, const Limits& limits,
@@ -79,14 +83,14 @@ class IncomingWatch {
   void TakeEvents();
   void TakeEvent(uint16_t event, int value);
   void Forget(int descriptor);
-  // That nobody else can connect, now and then.
-  void TellIfFull();
   // Ends the connection of who has begun too long a message, or belongs no more.
   void LookAt(int descriptor, bool is_idle, Connection* connection);
+  // Ends those of strangers who have begun most, where together they have begun too much.
+  void LookAtStrangers(bool is_idle);
   void End(int descriptor, const std::string& why, Connection* connection);
   void Complain(const std::string& address, const std::string& what);
-  // Since then: what it had sent whole has been received.
-  bool HadItsTurn(const Connection& connection) const;
+  // Since then, a value of message_count_: what connections had sent whole has been received.
+  bool HadTheirTurn(int64_t since) const;
 
   const std::unique_ptr<SocketEvents> events_;
   const Limits limits_;
@@ -94,11 +98,12 @@ class IncomingWatch {
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
   std::vector<PeerId> ended_;
-  std::string failed_handshake_;  // why, of the connection whose end comes next
-  int64_t message_count_ = 0;     // of all peers
-  Entrance entrance_;             // where peers have keys
-  RareWarnings complaints_;       // by host
-  int64_t told_full_ms_;          // when the log last had that no descriptor is left
+  std::string failed_handshake_;                 // why, of the connection whose end comes next
+  int64_t message_count_ = 0;                    // of all peers
+  std::optional<int64_t> strangers_doubted_at_;  // it, when they had first begun too much
+  Entrance entrance_;                            // where peers have keys
+  RareWarnings complaints_;                      // by host
+  FullDescriptors full_descriptors_;
 };
 
 }  // namespace weir::transport

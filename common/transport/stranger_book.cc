@@ -20,8 +20,8 @@ void StrangerBook::Store::Fill(int64_t now_ms) {
 
 bool StrangerBook::OnCome(int connection, const std::string& host, int64_t now_ms) {
   OnGone(connection);
-  const bool is_bearable = !all_.has_too_many();
   all_.Fill(now_ms);
+  const bool is_bearable = !all_.has_too_many();
   all_.attempts = std::max(all_.attempts - 1, 0.0);
   if (host.empty()) return true;
   Host& from = hosts_.try_emplace(host, Host{{kOfHost, now_ms}}).first->second;

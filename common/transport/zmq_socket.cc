@@ -69,6 +69,10 @@ void Secure(zmq::socket_t& socket, const KeyPair& own) {
   socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
 }
 
+// What a part has more on the wire, encrypted: the name and number of a MESSAGE, and around its
+// flags and bytes a box (CurveZMQ, ZeroMQ RFC 26).
+constexpr size_t kBoxBytes = 8 + 8 + 1 + 16;
+
 // Asks the context's ZapHandler.
 void SecureServer(zmq::socket_t& socket, const KeyPair& own) {
   Secure(socket, own);
@@ -164,6 +168,7 @@ ZmqSocket::Made ZmqSocket::MakeDealer(zmq::context_t& context, const Limits& lim
   }
   Secure(*dealer->socket_, security->own);
   dealer->socket_->set(zmq::sockopt::curve_serverkey, *key);
+  dealer->server_ = {security->peers, server, *key, {}};
   return dealer;
 }
 
@@ -209,8 +214,23 @@ Status ZmqSocket::Connect(const std::string& address) {
   }
   // Names are looked up for IPv4 alone, at which servers listen that are named so.
   socket_->set(zmq::sockopt::ipv6, IsIpv6(parsed));
+  if (server_) server_->address = address;
   if (zmq_connect(handle(), address.c_str()) == 0) return OkStatus();
   return InvalidConfig(StrCat("cannot connect to ", address, ": ", zmq_strerror(zmq_errno())));
+}
+
+// ZeroMQ would connect again with the key that it was given, and go on sending what is queued.
+bool ZmqSocket::FollowKey() {
+  if (!server_) return false;
+  const Key key = server_->list->KeyOf(server_->name).value_or(Key());
+  if (std::exchange(server_->key, key) == key) return false;
+  DropQueued();
+  zmq_disconnect(handle(), server_->address.c_str());
+  socket_->set(zmq::sockopt::linger, kLingerMs);
+  if (key.empty()) return true;
+  socket_->set(zmq::sockopt::curve_serverkey, key);
+  zmq_connect(handle(), server_->address.c_str());
+  return true;
 }
 
 int ZmqSocket::Send(const PeerId* peer, const Message& message) {
@@ -271,13 +291,14 @@ Status ZmqSocket::Watch(zmq::context_t& context) {
 bool ZmqSocket::ReceiveParts(const PeerId& router_peer, zmq::message_t& frame, Message& message) {
   const PeerId& peer = kind_ == Kind::kRouter ? router_peer : IncomingWatch::OnlyPeer();
   if (watch_) watch_->OnFirstFrame(peer, frame);
+  const size_t box_bytes = peers_ || server_ ? kBoxBytes : 0;
   size_t total = 0, wire_bytes = 0;
   int64_t part_count = 0;
   bool small_enough = true;
   message.parts.reserve(frame.more() ? kUsualParts : 1);
   for (;;) {
     total += frame.size();
-    wire_bytes += WireBytes(frame.size());
+    wire_bytes += WireBytes(frame.size() + box_bytes);
     ++part_count;
     small_enough = small_enough && total <= static_cast<size_t>(limits_.max_message_bytes) &&
                    part_count <= limits_.max_message_parts;

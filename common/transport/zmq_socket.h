@@ -44,6 +44,11 @@ class ZmqSocket {
   Result<std::string> Bind(const std::string& address);
   Status Connect(const std::string& address);
 
+  // Of a dealer with security, now and then: where the list has another key of its server than it
+  // had, or none, the connection ends, and one begins with who has that key. True if so; what was
+  // queued is lost.
+  bool FollowKey();
+
   // Never waits. peer is null for a dealer. Returns 0, EAGAIN when the queue is full, EHOSTUNREACH
   // when the peer is gone, or another errno value.
   int Send(const PeerId* peer, const Message& message);
@@ -88,6 +93,13 @@ class ZmqSocket {
   const std::unique_ptr<zmq::socket_t> socket_;
   std::unique_ptr<IncomingWatch> watch_;  // goes first
   std::shared_ptr<const KeyList> peers_;  // of a router with security
+  struct Server {
+    std::shared_ptr<const KeyList> list;
+    PeerName name;
+    Key key;              // empty: the list has none
+    std::string address;  // once it is connected to
+  };
+  std::optional<Server> server_;  // of a dealer with security
   const Kind kind_;
   const Limits limits_;
   const int fd_;

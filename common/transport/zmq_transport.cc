@@ -263,9 +263,10 @@ class ZmqClient final : public ClientTransport {
       LookForReady();  // what has come since is none of a message that does not end
       int64_t pause_ms = kLongestPauseMs;
       for (Connection& connection : connections_) {
+        const bool is_another = connection.socket->FollowKey();
         connection.socket->Look(!connection.may_have_message);
         IncomingWatch& watch = *connection.socket->watch();
-        if (!watch.TakeEnded().empty()) AddBroken(connection.id);
+        if (!watch.TakeEnded().empty() || is_another) AddBroken(connection.id);
         if (watch.has_stranger()) pause_ms = std::min(pause_ms, watch.next_look_ms());
       }
       next_look_ms_ = now_ms + pause_ms;

@@ -132,6 +132,24 @@ TEST(ConnectionFilter, TakesAsManyHostsAsARuleMayHave) {
 
 TEST(ConnectionFilter, WhatIsNoSocketIsTold) { EXPECT_FALSE(Apply({}, -1).ok()); }
 
+// The descriptor is of no socket at first, and then of one that listens.
+TEST(Entrance, HasTheKernelTryAgainWhatItRefused) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  Entrance entrance;
+  entrance.OnListening(pipe_ends[0]);
+  for (int i = 0; i <= StrangerBook::kOfHost.most; ++i) {
+    entrance.OnAccepted(1000 + i, "127.0.0.2:1", 0);
+  }
+  entrance.Look(0);
+  const FilteredListener listener("127.0.0.1");
+  ASSERT_EQ(dup2(listener.descriptor(), pipe_ends[0]), pipe_ends[0]);
+  EXPECT_TRUE(listener.Takes("127.0.0.2"));
+  entrance.Look(0);
+  EXPECT_FALSE(listener.Takes("127.0.0.2"));
+  for (const int descriptor : pipe_ends) close(descriptor);
+}
+
 TEST(Entrance, FindsTheHostOfAnAddress) {
   EXPECT_EQ(HostOf("10.0.0.7:4711"), "10.0.0.7");
   EXPECT_EQ(HostOf("[fd00::1]:4711"), "fd00::1");

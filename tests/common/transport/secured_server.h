@@ -7,8 +7,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
+#include "common/base/strings.h"
+#include "common/transport/deadline.h"
 #include "common/transport/security.h"
 #include "common/transport/zmq_transport.h"
 #include "tests/common/transport/transport_contract.h"
@@ -56,16 +59,43 @@ class SecuredServer : public testing::Test {
   }
   // And one of the two ends says why.
   void ExpectRefused(ClientTransport* client, const std::string& why) {
-    testing::internal::CaptureStderr();
-    EXPECT_EQ(NameOfWordFrom(client, kRefusedMs), "");
-    client->Receive(kRefusedMs);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr(why));
+    const ConnectionId connection = client->Open(address_, kServer).value();
+    CHECK(client->Send(connection, TextMessage({"word"})).ok());
+    ExpectNothingUntilTheLogHas(why, client);
     ExpectServed();
   }
-  // As it should be for who belongs, whatever others do.
+  // client: may be null.
+  void ExpectNothingUntilTheLogHas(const std::string& text, ClientTransport* client) {
+    const Deadline deadline(kLongMs);
+    while (!LogHas(text) && deadline.RemainingMs() > 0) Turn(client, 30);
+    EXPECT_TRUE(LogHas(text)) << text << " in: " << log_;
+  }
+  // Both ends look, and what they say is kept; the server hears nothing.
+  void Turn(ClientTransport* client, int64_t timeout_ms) {
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(server_->Receive(timeout_ms).has_value());
+    if (client != nullptr) client->Receive(timeout_ms);
+    log_ += testing::internal::GetCapturedStderr();
+  }
+  bool LogHas(const std::string& text) const { return log_.find(text) != std::string::npos; }
+  // Soon, and the server hears nothing meanwhile.
+  void ExpectBroken(ClientTransport* client) {
+    const Deadline deadline(kLongMs);
+    while (client->TakeBroken().empty()) {
+      ASSERT_GT(deadline.RemainingMs(), 0);
+      EXPECT_FALSE(server_->Receive(1).has_value());
+      client->Receive(1);
+    }
+  }
+  // As it should be for who belongs, whatever others do; nothing else comes before.
   void ExpectServed() {
     const auto client = Client(trainer_, list_);
-    EXPECT_EQ(NameOfWordFrom(client.get(), kLongMs), kTrainer);
+    const std::string word = StrCat("word ", ++served_count_);
+    CHECK(client->Send(client->Open(address_, kServer).value(), TextMessage({word})).ok());
+    const auto incoming = server_->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value());
+    EXPECT_EQ(incoming->name, kTrainer);
+    EXPECT_EQ(Texts(incoming->message), std::vector<std::string>{word});
   }
 
   const KeyPair own_ = NewPair(), trainer_ = NewPair(), other_ = NewPair(), stranger_ = NewPair();
@@ -76,6 +106,8 @@ class SecuredServer : public testing::Test {
   const std::unique_ptr<ServerTransport> server_ =
       MakeZmqServerTransport(Watched(), Security{own_, list_});
   const std::string address_;
+  std::string log_;  // that was captured
+  int served_count_ = 0;
 };
 
 }  // namespace weir::transport

@@ -27,6 +27,16 @@ TEST(StrangerBook, HostsOfWhomTooManyAreStrangersAreShutUntilTheirStoreIsHalfFul
   EXPECT_TRUE(book.OnCome(1, "10.0.0.7", half_ms));
 }
 
+TEST(StrangerBook, BearsWhoComesWhenTheStoresAreFullAgain) {
+  StrangerBook book;
+  for (int i = 0; i < kMostOfAll; ++i) {
+    book.OnCome(i, "10.0.0." + std::to_string(i % 100), 0);
+    book.OnGone(i);
+  }
+  EXPECT_FALSE(book.OnCome(1, "10.0.0.200", 0));
+  EXPECT_TRUE(book.OnCome(2, "10.0.0.201", 60'000)) << "nobody looked meanwhile";
+}
+
 TEST(StrangerBook, WhoProvesToBelongIsNoneOfThem) {
   StrangerBook book;
   for (int i = 0; i < 4 * kMost; ++i) {
