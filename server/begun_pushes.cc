@@ -14,14 +14,16 @@ constexpr size_t kMostParts = 4096;
 }  // namespace
 
 Status BegunPushes::Add(const v1::PushPart& part, transport::Message message) {
-  std::vector<transport::Message>& parts = begun_[part.name()];
-  if (part.number() != parts.size()) return OkStatus();
+  const auto begun = begun_.find(part.name());
+  const size_t count = begun == begun_.end() ? 0 : begun->second.size();
+  if (part.number() != count) return OkStatus();
   byte_count_ += transport::WireBytes(message);
-  if (begun_.size() > kMostPushes || parts.size() >= kMostParts || byte_count_ > most_bytes_) {
+  const bool is_one_more = count == 0 && begun_.size() >= kMostPushes;
+  if (is_one_more || count >= kMostParts || byte_count_ > most_bytes_) {
     return InvalidData(StrCat("too much of pushes that do not end: ", begun_.size(), " pushes, ",
                               byte_count_, " bytes (cluster.max_message_bytes)"));
   }
-  parts.push_back(std::move(message));
+  begun_[part.name()].push_back(std::move(message));
   return OkStatus();
 }
 

@@ -29,6 +29,8 @@ class BegunPushes {
   // they were lost on the way.
   Result<std::vector<transport::Message>> Take(const v1::Push& push, transport::Message message);
 
+  size_t push_count() const { return begun_.size(); }
+
  private:
   size_t most_bytes_;
   size_t byte_count_ = 0;

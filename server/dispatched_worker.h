@@ -29,7 +29,8 @@ struct DispatchedWorker {
   v1::Push last_push;      // that was taken
   uint64_t last_step = 0;  // of its stage, that it was
   int tasks_in_flight = 0;
-  int pulls_in_flight = 0;
+  uint64_t connection_count = 0;  // so far
+  int pulls_in_flight = 0;        // of the last of them
   // Of the last push that was refused when its frames were applied: why, and whose it was.
   std::string failure;
   uint64_t failed_incarnation = 0;

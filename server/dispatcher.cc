@@ -152,6 +152,7 @@ void Dispatcher::OnRowPull(const transport::PeerId& peer, const v1::RowPull& pul
   }
   auto pending = std::make_shared<PendingRows>();
   pending->peer = peer;
+  pending->connection = worker->connection_count;
   pending->request_id = pull.request_id();
   pending->read_only = pull.read_only();
   if (Status status = shard_->PostRows(std::move(pending), message); !status.ok()) {
@@ -229,7 +230,8 @@ uint64_t Dispatcher::DurableOf(Worker* worker, const PendingAnswer& answer) cons
 }
 
 void Dispatcher::SendRows(const PendingRows& rows) {
-  if (Worker* worker = workers_.FindByPeer(rows.peer)) --worker->pulls_in_flight;
+  Worker* const worker = workers_.FindByPeer(rows.peer);
+  if (worker != nullptr && worker->connection_count == rows.connection) --worker->pulls_in_flight;
   mail_->Send(rows.peer, RowReplyOf(rows, shard_->layout(), shard_->row_values()));
 }
 

@@ -127,7 +127,8 @@ void Dispatcher::Greet(Worker& worker, const transport::PeerId& peer, const v1::
 void Dispatcher::TakeConnection(Worker& worker, const transport::PeerId& old_peer,
                                 const v1::Hello& hello) {
   const transport::PeerId& peer = worker.session.peer();
-  if (peer != old_peer) worker.pulls_in_flight = 0;  // the replies will not find their way
+  ++worker.connection_count;
+  worker.pulls_in_flight = 0;
   worker.begun = BegunPushes(shard_->max_message_bytes());
   rounds_.Drop(worker.seat.trainer);
   workers_.Connect(worker, old_peer);

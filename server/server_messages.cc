@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/keys/key_folder.h"
 #include "common/session/damage.h"
 #include "common/session/header_message.h"
 #include "common/session/speaker.h"
@@ -13,6 +14,16 @@ namespace {
 // Of those that wait, how many are taken before a tick: more than wait after any stall that
 // heartbeats survive, and a bound for who never stops sending.
 constexpr int kMessagesBeforeTick = 1000;
+
+// Who names nobody speaks for the worker whose hello came over its connection. That is known by its
+// routing id alone, and ZeroMQ lets each peer choose its own.
+Status CheckWhoSpeaks(const transport::IncomingMessage& incoming, const v1::Header& header,
+                      const DispatchedWorker* worker) {
+  WEIR_RETURN_IF_ERROR(session::CheckSpeaker(incoming.name, header));
+  if (header.has_hello() || worker == nullptr) return OkStatus();
+  return session::CheckSpeaker(incoming.name,
+                               keys::WorkerName(worker->seat.trainer, worker->seat.stage));
+}
 
 // Whether it is one of these, and so has been taken.
 bool TakeIfPush(const v1::Header& header, transport::IncomingMessage* incoming,
@@ -62,7 +73,8 @@ void Server::Receive(transport::IncomingMessage incoming, int64_t now_ms) {
     return mail_.Refuse(incoming.peer, header.status().message(),
                         header.status().code() == StatusCode::kInvalidData);
   }
-  if (const Status may = session::CheckSpeaker(incoming.name, *header); !may.ok()) {
+  const Status may = CheckWhoSpeaks(incoming, *header, dispatcher_->FindByPeer(incoming.peer));
+  if (!may.ok()) {
     mail_.Complain(incoming.peer, may.message());
     return mail_.Refuse(incoming.peer, may.message(), false);
   }

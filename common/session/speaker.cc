@@ -40,9 +40,11 @@ PeerName SpeakerOf(const v1::Header& header) {
 }  // namespace
 
 Status CheckSpeaker(const PeerName& proved, const v1::Header& header) {
-  if (proved.empty()) return OkStatus();
-  const PeerName speaker = SpeakerOf(header);
-  if (speaker.empty() || speaker == proved) return OkStatus();
+  return proved.empty() ? OkStatus() : CheckSpeaker(proved, SpeakerOf(header));
+}
+
+Status CheckSpeaker(const PeerName& proved, const PeerName& speaker) {
+  if (proved.empty() || speaker.empty() || speaker == proved) return OkStatus();
   return FailedPrecondition(StrCat("who has the key of ", proved, " may not speak for ", speaker));
 }
 

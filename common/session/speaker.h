@@ -14,5 +14,7 @@ namespace weir::session {
 // proved: whom the sender has proved to be; empty without security, where anybody may say anything.
 // FailedPrecondition that names both.
 Status CheckSpeaker(const transport::PeerName& proved, const v1::Header& header);
+// speaker: empty where it names nobody.
+Status CheckSpeaker(const transport::PeerName& proved, const transport::PeerName& speaker);
 
 }  // namespace weir::session

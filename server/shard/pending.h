@@ -94,6 +94,7 @@ struct PendingStep {
 
 struct PendingRows {
   transport::PeerId peer;
+  uint64_t connection = 0;  // which of its worker's
   uint64_t request_id = 0;
   bool read_only = false;
   uint64_t version = 0;  // of the last push before it

@@ -66,6 +66,12 @@ TEST(BegunPushes, HaveABound) {
   EXPECT_THAT(status.message(), HasSubstr("too much of pushes that do not end"));
 }
 
+TEST(BegunPushes, KeepNothingOfPushesWhoseFirstPartDidNotCome) {
+  BegunPushes begun;
+  for (uint64_t name = 0; name < 10; ++name) ASSERT_TRUE(begun.Add(Part(name, 1), Message(1)).ok());
+  EXPECT_EQ(begun.push_count(), 0u);
+}
+
 TEST(BegunPushes, BytesOfAPushThatHasEndedCountNoMore) {
   BegunPushes begun(10);
   for (uint64_t name = 1; name < 100; ++name) {

@@ -667,6 +667,21 @@ TEST_F(DispatcherTest, PullsOfALostConnectionDoNotCountAgainstTheNextOne) {
   EXPECT_EQ(replies[0].header.row_reply().request_id(), 30'000u) << replies[0].header.DebugString();
 }
 
+TEST_F(DispatcherTest, PullsOfALostConnectionMakeNoRoomForMoreOnTheNextOneOfTheSamePeer) {
+  const auto first = Connected(0), second = Open();
+  for (uint64_t id = 1; id <= 10; ++id) Send(first, RowPull(id));
+  Receive();
+  for (const auto& [connection, number] : {std::pair(second, 2), std::pair(first, 3)}) {
+    Send(connection, Hello(0, static_cast<uint32_t>(number)));
+    Receive();
+  }
+  Flush();
+  TakeReplies(first);
+  for (uint64_t id = 1; id <= 20'001; ++id) Send(first, RowPull(id));
+  Receive();
+  ExpectRefusal(TakeReplies(first), "more than 20000 row pulls in flight", false);
+}
+
 TEST_F(DispatcherTest, MorePullsUnderWayThanAWorkerMayHaveAreRefused) {
   const auto connection = Connected(0);
   for (uint64_t id = 1; id <= 20'000; ++id) Send(connection, RowPull(id));

@@ -19,9 +19,10 @@ constexpr char kSteppedAddress[] = "inproc://stepped";
 
 class ServerSteps : public testing::Test {
  protected:
-  ServerSteps() {
-    auto transport = network_.MakeServer();
-    CHECK(transport->Bind(kSteppedAddress).ok());
+  ServerSteps() { MakeServer(kSteppedAddress, network_.MakeServer()); }
+  void MakeServer(const std::string& address,
+                  std::unique_ptr<transport::ServerTransport> transport) {
+    CHECK(transport->Bind(address).ok());
     server_ =
         std::make_unique<Server>(TinyConfig(), 1, 0, std::move(transport),
                                  ServerOptions{.environment = {.clock = clock_,
@@ -104,6 +105,51 @@ TEST_F(ServerSteps, TakeWhatIsSaidFromWhoMaySayIt) {
   EXPECT_EQ(Ask(*network_.MakeClient({}, "trainer 1"), Join()).refusal().reason(),
             "who has the key of trainer 1 may not speak for trainer 0");
   EXPECT_TRUE(Ask(*network_.MakeClient({}, "trainer 0"), Join()).has_join_reply());
+}
+
+// Whose messages may be said to come from somebody else, over the connection of who said hello.
+class Impersonated final : public transport::ServerTransport {
+ public:
+  Impersonated(std::unique_ptr<transport::ServerTransport> real, const transport::PeerName* name)
+      : real_(std::move(real)), name_(name) {}
+
+  Result<std::string> Bind(const std::string& address) override { return real_->Bind(address); }
+  std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
+    auto incoming = real_->Receive(timeout_ms);
+    if (incoming && !name_->empty()) incoming->name = *name_;
+    return incoming;
+  }
+  Status Send(const transport::PeerId& peer, transport::Message message) override {
+    return real_->Send(peer, std::move(message));
+  }
+  void Wake() override { real_->Wake(); }
+
+ private:
+  const std::unique_ptr<transport::ServerTransport> real_;
+  const transport::PeerName* const name_;
+};
+
+TEST_F(ServerSteps, TakeWhatNamesNobodyFromWhoSaidHelloOverTheConnection) {
+  transport::PeerName name;
+  auto transport = std::make_unique<Impersonated>(network_.MakeServer(), &name);
+  MakeServer("inproc://impersonated", std::move(transport));
+  Load();
+  const auto client = network_.MakeClient({}, "trainer 0");
+  const auto connection = client->Open("inproc://impersonated").value();
+  const auto ask = [&](const v1::Header& header) {
+    CHECK(client->Send(connection, MakeParts(header, {})).ok());
+    EXPECT_FALSE(server_->Step(0).has_value());
+    return NextHeader(*client);
+  };
+  const uint64_t run = ask(Join()).join_reply().run();
+  ask(Hello(1, run));
+  v1::Header probe;
+  probe.mutable_probe()->set_request_id(7);
+  while (client->Receive(0)) continue;  // all parameters
+  EXPECT_EQ(ask(probe).probe_reply().request_id(), 7u);
+  name = "trainer 1";
+  EXPECT_EQ(ask(probe).refusal().reason(),
+            "who has the key of trainer 1 may not speak for trainer 0");
 }
 
 // Its number alone is worth nothing, and the process that has the seat keeps it.
