@@ -50,6 +50,7 @@ Status Server::Recover() {
     if (const auto time_ms = ControlDesk::TakeTime(&recovered->parts)) {
       clock_.GoOnFrom(*time_ms);
       next_tick_ms_ = *time_ms;
+      stop_by_ms_.reset();  // it was of the time before
     }
     WEIR_RETURN_IF_ERROR(coordinator_->Load(recovered->parts, clock_.NowMs()));
     coordinator_->TryAgain();

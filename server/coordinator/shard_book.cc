@@ -59,15 +59,16 @@ Status ShardBook::Check(const v1::ShardReport& report) const {
 
 void ShardBook::TakeFarewell(const v1::ShardReport& report) {
   const auto found = shards_.find(report.shard());
-  if (found == shards_.end() || found->second.nonce != report.nonce()) return;
+  if (found == shards_.end() || !found->second.IsOf(report.nonce())) return;
   shards_.Change(report.shard()).has_left = true;
 }
 
 ShardBook::Outcome ShardBook::TakeFailure(const v1::ShardReport& report) {
   const auto found = shards_.find(report.shard());
-  if (found != shards_.end() && found->second.nonce != report.nonce()) return {};
+  const bool is_known = found != shards_.end();
+  if (is_known && !found->second.IsOf(report.nonce())) return {};
   ShardSeat& shard = shards_.Change(report.shard());
-  shard.nonce = report.nonce();
+  if (!is_known) shard.nonce = report.nonce();
   shard.has_left = true;
   Outcome outcome;
   outcome.failure = StrCat(Name(report.shard()), " ", report.failure());
@@ -84,17 +85,28 @@ ShardBook::Outcome ShardBook::TakeReport(const v1::ShardReport& report, bool is_
     return Replied(v1::ShardReply::TAKEN, StrCat("a run has ended there, of which this shard ",
                                                  report.shard(), " was no part"));
   }
-  if (is_another && now_ms - found->second.heard_ms <= kSilenceMs) {
+  if (is_another) return TakeUsurper(report, now_ms);
+  Outcome outcome = Replied(v1::ShardReply::RUNNING, "");
+  outcome.tells_state = true;
+  Seat(report, now_ms);
+  CountLives(report);
+  return outcome;
+}
+
+ShardBook::Outcome ShardBook::TakeUsurper(const v1::ShardReport& report, int64_t now_ms) {
+  ShardSeat& shard = *shards_.FindUnsaved(report.shard());
+  if (shard.usurper != report.nonce() && now_ms - shard.heard_ms <= kSilenceMs) {
     return Replied(v1::ShardReply::TAKEN,
                    StrCat("shard ", report.shard(), " is already served by another process"));
   }
+  shard.usurper = report.nonce();
+  shard.heard_ms = now_ms;
   Outcome outcome = Replied(v1::ShardReply::RUNNING, "");
   outcome.tells_state = true;
-  if (is_another) {
-    outcome.failure = StrCat(Name(report.shard()), " was restarted and has lost its parameters");
-  }
-  Seat(report, now_ms);
-  CountLives(report);
+  outcome.failure =
+      StrCat(Name(report.shard()),
+             " was restarted and has lost its parameters; where servers keep logs, "
+             "give it its --data_dir back, or empty those of all servers to begin anew");
   return outcome;
 }
 

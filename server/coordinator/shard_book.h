@@ -60,11 +60,13 @@ class ShardBook {
 
  private:
   struct ShardSeat {
-    uint64_t nonce = 0;
+    uint64_t nonce = 0;    // of all lives of the server that has the parameters
+    uint64_t usurper = 0;  // of one that came in its place and has not; not saved
     int64_t heard_ms = 0;
     bool has_left = false;
     bool knew_run = false;     // when it reported last
     uint64_t lives_ended = 0;  // before the present one, in this run
+    bool IsOf(uint64_t n) const { return n == nonce || (n != 0 && n == usurper); }
     static void Fields(auto& self, auto& state) {
       state(self.nonce, self.has_left, self.knew_run, self.lives_ended);
     }
@@ -78,6 +80,9 @@ class ShardBook {
   void CountLives(const v1::ShardReport& report);
   Outcome TakeReport(const v1::ShardReport& report, bool is_over, bool has_failed, int64_t now_ms);
   void Seat(const v1::ShardReport& report, int64_t now_ms);
+  // Where the one before has been silent. What is saved stays, or the run would go on with it from
+  // initial values when it is begun again.
+  Outcome TakeUsurper(const v1::ShardReport& report, int64_t now_ms);
   Outcome Replied(v1::ShardReply::State state, std::string reason) const;
 
   const v1::RunIdentity identity_;

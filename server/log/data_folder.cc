@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/strings.h"
+#include "common/log/reader.h"
 #include "common/log/record.h"
 #include "common/log/segments.h"
 #include "common/session/run_identity.h"
@@ -73,14 +74,22 @@ Result<std::optional<uint64_t>> DataFolder::BegunWith(FileSystem& files, const s
   return std::optional<uint64_t>(folder.former_->identity().warm_start());
 }
 
-// A life may have ended before its start was written.
+// A life may have ended before its start was written. Where none has one, the log has nothing that
+// was promised, or is damaged.
 Status DataFolder::FindFormer() {
   WEIR_ASSIGN_OR_RETURN(const auto segments, log::FindSegments(files_, path_));
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
     WEIR_ASSIGN_OR_RETURN(former_, StartIn(files_, segment->path));
     if (former_) return OkStatus();
   }
-  return OkStatus();
+  if (segments.empty()) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(auto reader, log::LogReader::Open(files_, path_, segments[0].first_number));
+  WEIR_ASSIGN_OR_RETURN(const auto first, reader.Next());
+  if (!first) return OkStatus();
+  return InvalidData(StrCat(segments[0].path,
+                            " does not say whose it is: its first record is no "
+                            "start of a life; remove ",
+                            path_, " to begin anew"));
 }
 
 Status DataFolder::CheckFormer(const v1::RunIdentity& identity, uint32_t shard) const {

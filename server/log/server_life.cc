@@ -40,6 +40,7 @@ Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadPr
                               " has snapshots, and no log that says whose; remove ",
                               "it to begin anew"));
   }
+  if (!snapshots.empty()) WEIR_RETURN_IF_ERROR(CheckLogBehind(snapshots.back()));
   for (auto snapshot = snapshots.rbegin(); snapshot != snapshots.rend(); ++snapshot) {
     shard = make();
     const Status status = RestoreFrom(*snapshot, shard.get(), progress);
@@ -49,6 +50,15 @@ Result<std::unique_ptr<Shard>> ServerLife::Restore(const MakeShard& make, LoadPr
     shard.reset();
   }
   return shard;
+}
+
+// It began before the snapshot was written, and has what was promised since.
+Status ServerLife::CheckLogBehind(const log::Snapshot& newest) const {
+  const std::string behind = log::SegmentPath(folder_->path(), newest.last_number + 1);
+  if (folder_->files().Size(behind).ok()) return OkStatus();
+  return InvalidData(StrCat("the file of the log that begins with record ", newest.last_number + 1,
+                            ", ", behind, ", is not there: bring it back, or remove ",
+                            folder_->path(), " and those of all other servers to begin anew"));
 }
 
 // What is known of workers and of the run is in the file of the log behind it.

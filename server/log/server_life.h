@@ -88,6 +88,7 @@ class ServerLife {
   Status Clear() { return folder_ ? folder_->Clear() : OkStatus(); }
 
  private:
+  Status CheckLogBehind(const log::Snapshot& newest) const;
   Status RestoreFrom(const log::Snapshot& snapshot, Shard* shard, LoadProgress* progress);
   Status Begin(const v1::ClusterConfig& config, const Self& self);
   Status Replay(Shard* shard, LoadProgress* progress);

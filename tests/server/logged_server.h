@@ -30,8 +30,8 @@ inline v1::Header PushHeader(uint64_t sequence, uint32_t connection = 1) {
 class LoggedServer : public testing::Test {
  protected:
   explicit LoggedServer(const SnapshotRule& snapshots = {}, uint32_t shard = 1,
-                        double max_push_norm = 0)
-      : snapshots_(snapshots), shard_(shard) {
+                        double max_push_norm = 0, uint32_t servers = 0)  // 0: one more than shard
+      : snapshots_(snapshots), shard_(shard), servers_(servers == 0 ? shard + 1 : servers) {
     config_.mutable_cluster()->set_durability(v1::PROCESS);
     config_.mutable_update()->mutable_dense()->set_max_push_norm(max_push_norm);
     identity_ = session::MakeRunIdentity(config_, servers_, 0);
@@ -101,7 +101,7 @@ class LoggedServer : public testing::Test {
   }
 
   const SnapshotRule snapshots_;
-  const uint32_t shard_, servers_ = shard_ + 1;
+  const uint32_t shard_, servers_;
   v1::Config config_ = TinyConfig();
   const ModelLayout layout_{config_, servers_};
   v1::RunIdentity identity_;

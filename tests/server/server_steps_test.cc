@@ -9,6 +9,7 @@
 #include "common/session/header_message.h"
 #include "common/transport/loopback.h"
 #include "server/server.h"
+#include "tests/server/impersonated.h"
 #include "tests/server/server_test_support.h"
 #include "tests/support/manual_executor.h"
 
@@ -106,28 +107,6 @@ TEST_F(ServerSteps, TakeWhatIsSaidFromWhoMaySayIt) {
             "who has the key of trainer 1 may not speak for trainer 0");
   EXPECT_TRUE(Ask(*network_.MakeClient({}, "trainer 0"), Join()).has_join_reply());
 }
-
-// Whose messages may be said to come from somebody else, over the connection of who said hello.
-class Impersonated final : public transport::ServerTransport {
- public:
-  Impersonated(std::unique_ptr<transport::ServerTransport> real, const transport::PeerName* name)
-      : real_(std::move(real)), name_(name) {}
-
-  Result<std::string> Bind(const std::string& address) override { return real_->Bind(address); }
-  std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
-    auto incoming = real_->Receive(timeout_ms);
-    if (incoming && !name_->empty()) incoming->name = *name_;
-    return incoming;
-  }
-  Status Send(const transport::PeerId& peer, transport::Message message) override {
-    return real_->Send(peer, std::move(message));
-  }
-  void Wake() override { real_->Wake(); }
-
- private:
-  const std::unique_ptr<transport::ServerTransport> real_;
-  const transport::PeerName* const name_;
-};
 
 TEST_F(ServerSteps, TakeWhatNamesNobodyFromWhoSaidHelloOverTheConnection) {
   transport::PeerName name;

@@ -13,18 +13,19 @@ namespace {
 
 class LoggedServerZero : public LoggedServer {
  protected:
-  LoggedServerZero() : LoggedServer({}, /*shard=*/0) {}
+  explicit LoggedServerZero(uint32_t servers = 1) : LoggedServer({}, /*shard=*/0, 0, servers) {}
 
   v1::Header Ask(const v1::Header& header) {
     const auto replies = Exchange(header);
     return replies.empty() ? v1::Header() : replies[0];
   }
-  v1::Header Join(uint64_t nonce) {
+  v1::Header JoinHeader(uint64_t nonce) const {
     v1::Header header;
     *header.mutable_join()->mutable_identity() = identity_;
     header.mutable_join()->set_nonce(nonce);
-    return Ask(header);
+    return header;
   }
+  v1::Header Join(uint64_t nonce) { return Ask(JoinHeader(nonce)); }
   v1::Header RequestHeader(uint64_t id) const {
     v1::Header header;
     v1::WorkRequest& request = *header.mutable_work_request();
@@ -101,6 +102,23 @@ TEST_F(LoggedServerZero, HasNoTimeWhileItIsNotThere) {
     EXPECT_GT(train_seconds, 0);
     EXPECT_LT(train_seconds, 60);
   }
+}
+
+class LoggedServerZeroOfTwo : public LoggedServerZero {
+ protected:
+  LoggedServerZeroOfTwo() : LoggedServerZero(2) {}
+};
+
+// Its time is another before it has loaded; and it has not heard that the other one has left.
+TEST_F(LoggedServerZeroOfTwo, EndsSoonThatIsStoppedWhileItLoads) {
+  for (int i = 0; i < 100; ++i) Step();
+  Kill();
+  clock_.Advance(3'600'000);
+  Start(0);
+  server_->Stop();
+  ASSERT_FALSE(server_->Step(0).has_value()) << "it loads still";
+  for (int i = 0; i < 300 && !outcome_; ++i) Step();
+  EXPECT_TRUE(outcome_.has_value()) << "three seconds later";
 }
 
 // It counts as heard of when the server is there again, and comes back soon if it lives.

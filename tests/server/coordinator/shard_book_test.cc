@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/session/run_identity.h"
+#include "tests/common/cluster/trial.h"
 #include "tests/server/server_test_support.h"
 
 namespace weir::server {
@@ -67,6 +68,26 @@ TEST_F(ShardBookTest, ASecondProcessIsTakenForAnotherUntilTheFirstIsSilent) {
   now_ms_ += 3001;
   EXPECT_THAT(Say(Report(1, 6)).failure,
               HasSubstr("server 1 at tcp://h1:1 was restarted and has lost its parameters"));
+}
+
+// However often the run is begun again; who has the parameters goes on with it.
+TEST_F(ShardBookTest, WhoHasLostItsParametersNeverTakesThePlaceOfWhoHasThem) {
+  Say(Report(1, 5));
+  for (int begun = 0; begun < 3; ++begun) {
+    now_ms_ += 3001;
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(Say(Report(1, 6)).failure, HasSubstr("has lost"));
+    v1::ShardReport farewell = Report(1, 6);
+    farewell.set_farewell(true);
+    Say(farewell);
+    cluster::KeptParts kept;
+    book_.SaveChanges(&kept);
+    ShardBook again(identity_, 3, {"tcp://h0:1", "tcp://h1:1", "tcp://h2:1"}, kRun);
+    cluster::PartSource source(kept.parts());
+    ASSERT_TRUE(again.Load(&source, now_ms_).ok());
+    now_ms_ += 3001;
+    EXPECT_THAT(again.OnReport(Report(1, 6), false, false, now_ms_).failure, HasSubstr("has lost"));
+    EXPECT_THAT(again.OnReport(Report(1, 5), false, false, now_ms_).failure, IsEmpty());
+  }
 }
 
 TEST_F(ShardBookTest, OneOfTheNextRunWaitsUntilThisCoordinatorHasLeft) {

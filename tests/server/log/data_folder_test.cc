@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/log/record.h"
 #include "common/log/writer.h"
 #include "tests/support/memory_files.h"
 
@@ -27,6 +28,7 @@ class DataFolderTest : public testing::Test {
     const auto folder = Open().value();
     log::WriterOptions options{.files = files_, .folder = kFolderPath};
     log::LogWriter writer(options, first_number, folder->StartOf(identity_, 1, 17, 3, epoch));
+    writer.Step();
     writer.Append({});
     writer.Step();
     return writer.written();
@@ -68,6 +70,24 @@ TEST_F(DataFolderTest, TellsWhatItsRunHasBegunWith) {
 TEST_F(DataFolderTest, PassesOverALifeThatEndedBeforeItBegan) {
   Live(1, 100);
   ASSERT_TRUE(files_.Create("/data/log-00000000000000000003.weir").ok());
+  EXPECT_TRUE(Open().value()->Knows(100));
+}
+
+// The next life would write over it.
+TEST_F(DataFolderTest, WhereTheFirstRecordIsDamagedNothingIsTakenForAFolderWithoutALog) {
+  Live(1, 100);
+  const std::string path = "/data/log-00000000000000000001.weir";
+  const Bytes whole = *files_.Contents(path);
+  const size_t first_bytes =
+      log::ParsePrefix(ByteSpan(whole).first(log::kPrefixBytes))->byte_count();
+  for (size_t at = 0; at < first_bytes; ++at) {
+    (*files_.Contents(path))[at] ^= 4;
+    const Status status = Open().status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidData) << "byte " << at;
+    EXPECT_THAT(status.message(), HasSubstr(path));
+    EXPECT_FALSE(DataFolder::BegunWith(files_, kFolderPath).ok());
+    *files_.Contents(path) = whole;
+  }
   EXPECT_TRUE(Open().value()->Knows(100));
 }
 
