@@ -233,8 +233,9 @@ TEST_F(LocalSupervisor, TakesTheDoubleOfAnInterruptForTheFirst) {
 
 TEST_F(LocalSupervisor, StopsServersThatDoNotLeaveAfterTheTrainers) {
   options_.finish_timeout_ms = 50;
-  const Status ending = Run({Shell("server-0", "", Role::kServer),
-                             Shell("server-1", kSleep, Role::kServer), Shell("trainer-0", "")});
+  const Status ending =
+      Run({Shell("server-0", "", Role::kServer), Shell("server-1", kSleep, Role::kServer),
+           Shell("trainer-0", WaitForTheEndOf("server-0"))});
   EXPECT_EQ(ExitCode(ending), 1);
   EXPECT_THAT(ending.message(), HasSubstr("all trainers are done"));
   EXPECT_THAT(ending.message(), HasSubstr("server-1"));
@@ -244,7 +245,9 @@ TEST_F(LocalSupervisor, StopsServersThatDoNotLeaveAfterTheTrainers) {
 TEST_F(LocalSupervisor, StopsATrainerThatCameTooLate) {
   options_.late_timeout_ms = 50;
   const Status ending =
-      Run({Shell("server-0", "while ! [ -e $0/trapped ]; do sleep 0.01; done", Role::kServer),
+      Run({Shell("server-0",
+                 WaitForTheEndOf("trainer-0") + "while ! [ -e $0/trapped ]; do sleep 0.01; done",
+                 Role::kServer),
            Shell("trainer-0", ""),
            Shell("trainer-1",
                  "trap 'exit 130' TERM; echo > $0/trapped; while :; do sleep 0.01; done")});
@@ -255,8 +258,9 @@ TEST_F(LocalSupervisor, StopsATrainerThatCameTooLate) {
 
 TEST_F(LocalSupervisor, KillsATrainerThatCameTooLateAndIgnoresTheRequestToStop) {
   options_.late_timeout_ms = options_.grace_ms = 50;
-  const Status ending = Run({Shell("server-0", kWaitUntilOtherIgnores, Role::kServer),
-                             Shell("trainer-0", ""), Shell("trainer-1", kIgnoreEverything)});
+  const Status ending =
+      Run({Shell("server-0", WaitForTheEndOf("trainer-0") + kWaitUntilOtherIgnores, Role::kServer),
+           Shell("trainer-0", ""), Shell("trainer-1", kIgnoreEverything)});
   EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, Contains(HasSubstr("killing trainer-1")));
   ExpectNobodyIsLeft();
@@ -274,7 +278,8 @@ TEST_F(LocalSupervisor, ATrainerThatIsRefusedWhenTheRunIsOverIsNoFailure) {
 TEST_F(LocalSupervisor, ATrainerThatIsRefusedBeforeAnotherEndsWellIsNoFailure) {
   options_.late_timeout_ms = 50;
   const Status ending = Run({Shell("server-0", WaitForTheEndOf("trainer-0"), Role::kServer),
-                             Shell("trainer-0", WaitForTheEndOf("trainer-1") + "sleep 0.3"),
+                             Shell("trainer-0", WaitForTheEndOf("trainer-1") +
+                                                    WaitForTheEndOf("trainer-2") + "sleep 0.3"),
                              Shell("trainer-1", "exit 3"), Shell("trainer-2", "exit 3")});
   EXPECT_EQ(ExitCode(ending), 0) << ending.message();
   EXPECT_THAT(notices_, testing::UnorderedElementsAre(HasSubstr("without trainer-1"),
@@ -309,8 +314,9 @@ TEST_F(LocalSupervisor, ATrainerThatMustEndWellIsAFailureThoughOthersDo) {
 
 TEST_F(LocalSupervisor, SaysWhatIsLostWithATrainerThatMustEndWell) {
   options_.late_timeout_ms = 50;
-  std::vector<ChildCommand> commands = {Shell("server-0", "", Role::kServer),
-                                        Shell("trainer-0", kSleep), Shell("trainer-1", "")};
+  std::vector<ChildCommand> commands = {
+      Shell("server-0", WaitForTheEndOf("trainer-1"), Role::kServer), Shell("trainer-0", kSleep),
+      Shell("trainer-1", "")};
   commands[1].must_end_well = true;
   const Status ending = Run(commands);
   EXPECT_EQ(ExitCode(ending), 1);
