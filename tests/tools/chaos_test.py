@@ -127,7 +127,7 @@ class Ends(unittest.TestCase):
             return disturbed_run.await_end(storm.Storm(plan, plan.harm, members, self.result), members, patience_s)
 
     def test_all_end_well(self):
-        self.assertEqual(self.fault("sleep 0.5", "sleep 0.3", patience_s=60), "")
+        self.assertEqual(self.fault("sleep 2", "sleep 2", patience_s=60), "")
         self.assertEqual(self.result.kills, ["trainers"])
 
     def test_one_that_does_not_end_is_told(self):
@@ -138,7 +138,7 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.fault("sleep 0.5; exit 1", "sleep 0.3", patience_s=60), "exit codes: [1, 0]")
 
     def test_a_trainer_that_was_killed_may_come_when_the_run_is_over(self):
-        self.assertEqual(self.fault("sleep 0.5", "sleep 0.3; exit 3", patience_s=60), "")
+        self.assertEqual(self.fault("sleep 2", "sleep 2; exit 3", patience_s=60), "")
         self.assertEqual(self.fault("sleep 0.5; exit 3", "sleep 0.3", patience_s=60), "exit codes: [3, 0]")
 
     def is_over(self, *scripts):
