@@ -165,7 +165,9 @@ void LoopbackCluster::MakeStage(uint32_t trainer, uint32_t stage) {
 }
 
 Status LoopbackCluster::RunStage(uint32_t trainer, uint32_t stage, Trainer* parts) {
-  WEIR_RETURN_IF_ERROR(parts->client->Connect());
+  const Status joined = parts->client->Connect();
+  if (all_joined_) all_joined_->arrive_and_wait();  // who joins a run that is over is refused
+  WEIR_RETURN_IF_ERROR(joined);
   worker::WorkerOptions options;
   options.threads = options_.threads;
   options.compute = ComputeOf(trainer, stage);
@@ -203,6 +205,7 @@ void LoopbackCluster::Start() {
   for (uint32_t i = 0; i < options_.trainers; ++i) {
     for (uint32_t stage = 0; stage < options_.stages; ++stage) MakeStage(i, stage);
   }
+  if (options_.stages == 1) all_joined_.emplace(options_.trainers);
   for (uint32_t trainer = 0; trainer < options_.trainers; ++trainer) {
     for (uint32_t stage = 0; stage < options_.stages; ++stage) {
       if (trainer == 0 && options_.missing_stage == stage) continue;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +101,7 @@ class LoopbackCluster {
   std::vector<std::unique_ptr<server::ShardReporter>> reporters_;
   std::vector<std::thread> server_threads_;
   std::vector<std::unique_ptr<Trainer>> trainers_;
+  std::optional<std::latch> all_joined_;  // of trainers of one stage
   std::vector<Status> server_statuses_;
   std::vector<Status> trainer_statuses_;
   v1::RunReport report_;
