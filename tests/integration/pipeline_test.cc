@@ -234,7 +234,7 @@ TEST(Pipeline, EndsOverLinksThatBreak) {
   options.trainers = 2;
   options.link_faults.break_probability = 0.01;
   LoopbackCluster cluster(
-      MakeConfig({kRun, "cluster { window: 4 answer_timeout_ms: 1000 }",
+      MakeConfig({kRun, "cluster { window: 4 answer_timeout_ms: 4000 }",
                   Splits({"bottom/1", "top/1"}, "dct_mp { sparsity: 0.7 }", 3)}),
       options);
   const Outcome outcome(&cluster);
@@ -277,7 +277,7 @@ TEST(Pipeline, BothHalvesOfDctWithTwoServersAndTwoTrainersLearn) {
 TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
   ClusterOptions options = Stages(3);
   options.missing_stage = 1;
-  LoopbackCluster cluster(MakeConfig({kRun, "cluster { join_timeout_ms: 1500 }",
+  LoopbackCluster cluster(MakeConfig({kRun, "cluster { join_timeout_ms: 5000 }",
                                       Splits({"bottom/1", "top/1"}, "none {}", 2)}),
                           options);
   cluster.Run();
@@ -291,7 +291,7 @@ TEST(Pipeline, AStageThatNobodyStartedIsNamed) {
 TEST(Pipeline, AStageWithOtherSplitsIsRefused) {
   ClusterOptions options = Stages(2);
   const v1::Config config =
-      MakeConfig({kRun, "cluster { join_timeout_ms: 500 }", Splits({"bottom/1"}, "none {}", 2)});
+      MakeConfig({kRun, "cluster { join_timeout_ms: 3000 }", Splits({"bottom/1"}, "none {}", 2)});
   options.odd_stage = {1, MakeConfig({kRun, Splits({"bottom/1"}, "dct_mp { sparsity: 0.5 }", 2)})};
   LoopbackCluster cluster(config, options);
   cluster.Run();
@@ -304,7 +304,7 @@ TEST(Pipeline, WithoutAFirstStageTheRunEnds) {
   ClusterOptions options = Stages(2);
   options.missing_stage = 0;
   LoopbackCluster cluster(
-      MakeConfig({kRun, "cluster { join_timeout_ms: 300 }", Splits({"bottom/1"}, "none {}", 2)}),
+      MakeConfig({kRun, "cluster { join_timeout_ms: 3000 }", Splits({"bottom/1"}, "none {}", 2)}),
       options);
   cluster.Run();
   EXPECT_THAT(cluster.trainer_statuses()[1].message(), HasSubstr("trainer 0 lacks stage 0"));
@@ -316,7 +316,7 @@ TEST(Pipeline, ALinkThatCarriesNothingIsNamed) {
   ClusterOptions options = Stages(2);
   options.link_faults.drop_probability = 1;
   LoopbackCluster cluster(
-      MakeConfig({kRun, "cluster { join_timeout_ms: 1500 answer_timeout_ms: 1000 }",
+      MakeConfig({kRun, "cluster { join_timeout_ms: 5000 answer_timeout_ms: 4000 }",
                   Splits({"bottom/1"}, "none {}", 2)}),
       options);
   cluster.Run();
