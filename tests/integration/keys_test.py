@@ -49,7 +49,8 @@ class KeysTest(ProgramTestCase):
         return folder
 
     def test_a_run(self):
-        for child in self.begin(servers=2) + [self.worker(0), self.worker(1)]:
+        servers = self.begin(servers=2, override=FAST + "data { epochs: 10 } ")  # until both workers are there
+        for child in servers + [self.worker(0), self.worker(1)]:
             self.end(child, 0)
 
     def test_a_run_of_stages(self):
