@@ -22,6 +22,8 @@ from programs import BIN, ProgramTestCase  # noqa: E402
 RUN = "configs/runs/local.textproto"
 FAST = "cluster { connect_timeout_ms: 1500 answer_timeout_ms: 3000 } "
 FOREVER = FAST + "data { epochs: 100000 } "
+# Who joins a run that is over is refused: so long that all of its workers come before.
+TOGETHER = "data { epochs: 10 } "
 
 
 class CountingProxy(PassingProxy):
@@ -136,6 +138,19 @@ class ProcessTest(ProgramTestCase):
             self.assertLess(time.monotonic(), deadline, "waited too long; " + said())
             time.sleep(0.02)
 
+    def until_said(self, child, text):
+        """What is read of its output for that is not in what end() returns."""
+        while text not in (line := child.stdout.readline()):
+            self.assertTrue(line, "it has not said " + text)
+
+    def until_signal_is_awaited(self, process, number=signal.SIGINT):
+        """It catches it, or has blocked it for a thread that takes it."""
+        def awaited():
+            with open("/proc/%d/status" % process.pid, encoding="ascii") as f:
+                masks = [int(line.split()[1], 16) for line in f if line.startswith(("SigBlk:", "SigCgt:"))]
+            return any(mask >> (number - 1) & 1 for mask in masks)
+        self.until(awaited)
+
     def servers(self, count):
         return ",".join(free_addresses(count))
 
@@ -150,11 +165,11 @@ class ProcessTest(ProgramTestCase):
     # --- what should work
 
     def test_four_command_lines_make_a_run(self):
-        servers, workers, _ = self.cluster()
+        servers, workers, _ = self.cluster(TOGETHER)
         for child in servers + workers:
             self.end(child, 0)
         summary = self.summary("t0")
-        self.assertEqual(summary["train"]["samples"], 20000)
+        self.assertEqual(summary["train"]["samples"], 10 * 20000)
         self.assertEqual(summary["test"]["samples"], 5000)
         self.assertEqual((summary["servers"], summary["trainers"]), (2, 2))
 
@@ -162,9 +177,9 @@ class ProcessTest(ProgramTestCase):
         port = free_ports(1)[0]
         counting = CountingProxy(port)
         self.addCleanup(counting.listener.close)
-        flags = ["--config=" + RUN, "--servers=" + counting.address]
+        flags = ["--config=" + RUN, "--servers=" + counting.address, "--override=" + TOGETHER]
         server = self.start("weir-server", *flags, "--shard=0", "--listen=tcp://127.0.0.1:%d" % port)
-        time.sleep(0.3)
+        self.until(lambda: listens("tcp://127.0.0.1:%d" % port))
         workers = [self.start("weir-worker", *flags, "--trainer=%d" % i,
                               "--out=" + self.path("t%d" % i)) for i in range(2)]
         for child in [server] + workers:
@@ -319,15 +334,15 @@ class ProcessTest(ProgramTestCase):
             except (FileNotFoundError, ProcessLookupError):
                 break
             peak = max([peak] + [1024 * int(line.split()[1]) for line in lines])
-            time.sleep(0.05)
+            time.sleep(0.005)
         for child in workers + servers:
             self.end(child, 0)
         return peak
 
     def test_a_longer_run_needs_no_more_memory_in_the_worker(self):
-        short, long = self.peak_bytes_of_worker(20000), self.peak_bytes_of_worker(200000)
+        short, long = self.peak_bytes_of_worker(60000), self.peak_bytes_of_worker(240000)
         self.assertGreater(short, 1e6)
-        self.assertLess(long - short, 3e6, "8 bytes for each id of the long run are 5e6")
+        self.assertLess(long - short, 3e6, "8 bytes for each id that only the long run has are 4.5e6")
 
     # --- what should be refused
 
@@ -469,7 +484,7 @@ class ProcessTest(ProgramTestCase):
         before = self.peak_bytes(server)
         said = [self.stranger(port).say_parts(100e6) for _ in range(3)]
         self.assertLess(max(said), 100e6)
-        self.assertLess(self.peak_bytes(server) - before, 3 * 64e6, "of 3 * 3.2e9 bytes")
+        self.assertLess(self.peak_bytes(server) - before, 1e9, "of 3 * 3.2e9 bytes")
         server.send_signal(signal.SIGTERM)
         self.end(server, 130, "bytes of a message that does not end")
 
@@ -644,7 +659,7 @@ class ProcessTest(ProgramTestCase):
 
     def test_two_servers_on_one_port(self):
         servers, workers, flags = self.cluster(FOREVER, servers=1, trainers=1)
-        time.sleep(0.5)
+        self.until(lambda: self.metrics("t0", "train"))
         self.run_once(1, "weir-server", *flags, "--shard=0", texts=["in use"])
         servers[0].send_signal(signal.SIGINT)
         self.end(servers[0], 130)
@@ -656,7 +671,7 @@ class ProcessTest(ProgramTestCase):
 
     def test_second_process_for_a_trainer(self):
         servers, workers, flags = self.cluster(FOREVER, servers=1, trainers=1)
-        time.sleep(0.7)
+        self.until(lambda: self.metrics("t0", "train"))
         self.run_once(1, "weir-worker", *flags, "--trainer=0", texts=["already running"])
         workers[0].send_signal(signal.SIGINT)
         self.end(workers[0], 130)
@@ -691,7 +706,7 @@ class ProcessTest(ProgramTestCase):
     def test_two_processes_for_a_stage(self):
         server, flags = self.stages(FAST)
         first = self.start("weir-worker", *flags, "--stage=1")
-        time.sleep(0.7)
+        self.until_said(server, "trainer 0 stage 1 joined")
         self.run_once(1, "weir-worker", *flags, "--stage=1",
                       texts=["trainer 0 stage 1 is already running", "--stage"])
         first.send_signal(signal.SIGINT)
@@ -701,14 +716,14 @@ class ProcessTest(ProgramTestCase):
     def test_a_whole_model_among_stages(self):
         server, flags = self.stages(FAST)
         first = self.start("weir-worker", *flags, "--stage=1")
-        time.sleep(0.7)
+        self.until_said(server, "trainer 0 stage 1 joined")
         self.run_once(1, "weir-worker", *flags, texts=["give all a --stage or none"])
         first.send_signal(signal.SIGINT)
         self.end(first, 130)
         self.end(server, 1)
 
     def test_a_stage_that_never_comes(self):
-        server, flags = self.stages("cluster { join_timeout_ms: 1500 } ")
+        server, flags = self.stages("cluster { join_timeout_ms: 5000 } ")
         first = self.start("weir-worker", *flags, "--stage=0")
         last = self.start("weir-worker", *flags, "--stage=2")
         self.end(first, 1, "no trainer has had all its stages", "trainer 0 lacks stage 1")
@@ -940,7 +955,7 @@ class ProcessTest(ProgramTestCase):
         server, flags = self.stages(FAST)
         address = self.servers(1)
         first = self.start("weir-worker", *flags, "--stage=1", "--link=" + address)
-        time.sleep(0.5)
+        self.until(lambda: listens(address))
         self.run_once(1, "weir-worker", *flags, "--stage=2", "--link=" + address,
                       texts=["in use", address])
         first.send_signal(signal.SIGINT)
@@ -958,9 +973,9 @@ class ProcessTest(ProgramTestCase):
     def test_shard_whose_first_server_is_another_shard(self):
         a, b, c = self.servers(3).split(",")
         first = self.start("weir-server", "--config=" + RUN, "--servers=%s,%s" % (a, b), "--shard=1")
-        time.sleep(0.3)
+        self.until(lambda: listens(b))
         second = self.start("weir-server", "--config=" + RUN, "--servers=%s,%s" % (b, c), "--shard=1")
-        self.end(second, 1, "server 0 at %s refuses: this server is not shard 0" % b, timeout=15)
+        self.end(second, 1, "server 0 at %s refuses: this server is not shard 0" % b)
         first.send_signal(signal.SIGTERM)
         self.end(first, 130)
 
@@ -968,7 +983,7 @@ class ProcessTest(ProgramTestCase):
 
     def test_killed_and_restarted_server_ends_the_run(self):
         servers, workers, flags = self.cluster(FOREVER)
-        time.sleep(1)
+        self.until(lambda: all(self.metrics("t%d" % i, "train") for i in range(2)))
         servers[1].kill()
         servers[1].wait()
         restarted = self.start("weir-server", *flags, "--shard=1")
@@ -979,7 +994,7 @@ class ProcessTest(ProgramTestCase):
 
     def test_killed_server_is_named(self):
         servers, workers, flags = self.cluster(FOREVER)
-        time.sleep(1)
+        self.until(lambda: all(self.metrics("t%d" % i, "train") for i in range(2)))
         servers[1].kill()
         servers[1].wait()
         outputs = [self.end(worker, 1) for worker in workers]
@@ -1226,6 +1241,7 @@ class ProcessTest(ProgramTestCase):
                 worker = self.start("weir-worker", "--config=" + config, "--save=" + model, *flags)
                 if flags:
                     self.until(lambda: [name for name in os.listdir(self.directory.name) if ".partial" in name])
+                self.until_signal_is_awaited(worker)
                 time.sleep(0.5)
                 self.assertIsNone(worker.poll())
                 worker.send_signal(signal.SIGINT)
@@ -1268,6 +1284,7 @@ class ProcessTest(ProgramTestCase):
 
     def test_interrupted_worker_ends_while_no_server_is_there(self):
         worker = self.start("weir-worker", "--config=" + RUN, "--servers=" + self.servers(1))
+        self.until_signal_is_awaited(worker)
         time.sleep(1)
         self.assertIsNone(worker.poll())
         worker.send_signal(signal.SIGINT)
@@ -1277,16 +1294,17 @@ class ProcessTest(ProgramTestCase):
         flags = ["--config=" + RUN, "--servers=" + self.servers(2)]
         server = self.start("weir-server", *flags, "--shard=0")
         worker = self.start("weir-worker", *flags)
-        time.sleep(1)
+        self.until_said(server, "trainer 0 joined")
+        time.sleep(1)  # until it has heard that
         self.assertIsNone(worker.poll())
         worker.send_signal(signal.SIGINT)
         self.end(worker, 130, timeout=5)
-        self.end(server, 1, "trainer 0 joined", "interrupted", timeout=10)
+        self.end(server, 1, "interrupted", timeout=10)
 
     def test_interrupted_weir_local_leaves_nothing_running(self):
         local = self.start("weir-local", "--config=" + RUN, "--servers=2", "--trainers=2",
                            "--out=" + self.path("l"), "--override=" + FOREVER)
-        time.sleep(1.5)
+        self.until(lambda: self.metrics("l/trainer-1", "train"))
         local.send_signal(signal.SIGINT)
         self.end(local, 130)
         time.sleep(0.2)
