@@ -97,6 +97,7 @@ Status ReadFlags(const Arguments& arguments, Setup* read) {
   }
   keys::KeyFlags key_flags{FLAGS_keys, FLAGS_insecure, setup.addresses};
   key_flags.sockets.push_back(FLAGS_listen);
+  key_flags.server_count = setup.addresses.size();
   const transport::PeerName name = keys::ServerName(static_cast<size_t>(FLAGS_shard));
   if (has_shard) setup.keys = keys::RunKeys::Read(key_flags, name, &problems);
   if (count == 0 || !has_shard || FLAGS_config.empty()) problems.emplace_back(kExample);

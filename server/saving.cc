@@ -38,10 +38,10 @@ Status Saving::Prepare(uint64_t run) {
   }
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    return FailedPrecondition(
-        StrCat(folder,
-               ", which server 0 has made, is not there: --save has to lead to one folder "
-               "that all servers reach, on storage that they share"));
+    return FailedPrecondition(StrCat(folder,
+                                     ", which server 0 has made, is not there: --save, and "
+                                     "--checkpoints, has to lead to one folder "
+                                     "that all servers reach, on storage that they share"));
   }
   return access(folder.c_str(), W_OK) == 0 ? OkStatus() : CannotWrite(folder);
 }

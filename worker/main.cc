@@ -213,6 +213,7 @@ keys::RunKeys ReadKeys(const std::vector<std::string>& servers, Problems* proble
   if (FLAGS_stage > 0) {
     flags.sockets.push_back(FLAGS_link_listen.empty() ? FLAGS_link : FLAGS_link_listen);
   }
+  flags.server_count = servers.size();
   const transport::PeerName name = keys::WorkerName(
       static_cast<uint32_t>(FLAGS_trainer), static_cast<uint32_t>(std::max(FLAGS_stage, 0)));
   return keys::RunKeys::Read(flags, name, problems);

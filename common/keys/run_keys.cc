@@ -20,6 +20,15 @@ std::string FindExposed(const std::vector<std::string>& sockets) {
   return {};
 }
 
+void AddMissing(const transport::KeyList& list, const KeyFlags& flags,
+                std::vector<std::string>* problems) {
+  for (size_t i = 0; i < flags.server_count; ++i) {
+    if (list.KeyOf(ServerName(i))) continue;
+    problems->push_back(StrCat("--keys: ", ListPath(flags.folder), " has no key of ", ServerName(i),
+                               "; all processes need the same list"));
+  }
+}
+
 }  // namespace
 
 RunKeys RunKeys::Read(const KeyFlags& flags, const transport::PeerName& name,
@@ -40,6 +49,7 @@ RunKeys RunKeys::Read(const KeyFlags& flags, const transport::PeerName& name,
   auto own = ReadOwn(flags.folder, name);
   if (!own.ok()) problems->push_back(StrCat("--keys: ", own.status().message()));
   if (!own.ok()) return {};
+  AddMissing(*own->list, flags, problems);
   keys.folder_ = flags.folder;
   keys.name_ = name;
   keys.own_ = std::move(own->pair);

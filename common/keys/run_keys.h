@@ -5,6 +5,7 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ struct KeyFlags {
   // Addresses where it listens or connects to. Other machines reach those that are not of the
   // loopback, so that keys are due.
   std::vector<std::string> sockets = {};
+  size_t server_count = 0;  // of the run; the list has keys of all
 };
 
 class RunKeys {

@@ -314,9 +314,9 @@ Status ClientSession::SilenceStatus(int64_t since_ms, int64_t now_ms) const {
                                    seconds, " (cluster.connect_timeout_ms): ", refusal_));
   }
   if (!has_version_) {
-    return DeadlineExceeded(
-        StrCat(options_.peer_name, " did not answer for ", seconds,
-               "; is weir-server running there, and are host and port right and open?"));
+    return DeadlineExceeded(StrCat(options_.peer_name, " did not answer for ", seconds,
+                                   "; is weir-server running there, are host and port right "
+                                   "and open, and do both ends have the same keys?"));
   }
   const std::string what = WhatIsOwed(accepted_, durable_sequence(), submitted_);
   return DeadlineExceeded(StrCat(options_.peer_name, " has not answered for ", seconds, " (", what,

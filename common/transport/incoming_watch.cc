@@ -115,9 +115,14 @@ void IncomingWatch::TakeEvents() {
 }
 
 void IncomingWatch::TakeEvent(uint16_t event, int value) {
-  if (event == ZMQ_EVENT_LISTENING) return entrance_.OnListening(value);
-  // A listening socket hears so what its own ZapHandler has said, and tells better.
-  if (peers_ && event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return;
+  if (event == ZMQ_EVENT_LISTENING) {
+    listens_ = true;
+    return entrance_.OnListening(value);
+  }
+  // What its own ZapHandler has said, and tells better; and whoever looks whether a port is open.
+  const bool is_told =
+      event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  if (listens_ && is_told) return;
   std::string why = WhyHandshakeFailed(event, value);
   if (!why.empty()) return void(failed_handshake_ = std::move(why));
   const std::string failed = std::exchange(failed_handshake_, {});

@@ -98,6 +98,7 @@ class IncomingWatch {
   std::map<int, Connection> connections_;        // by descriptor
   std::unordered_map<PeerId, int> descriptors_;  // of peers of which something has come
   std::vector<PeerId> ended_;
+  bool listens_ = false;
   std::string failed_handshake_;                 // why, of the connection whose end comes next
   int64_t message_count_ = 0;                    // of all peers
   std::optional<int64_t> strangers_doubted_at_;  // it, when they had first begun too much

@@ -101,7 +101,7 @@ Status DataFolder::CheckFormer(const v1::RunIdentity& identity, uint32_t shard) 
                version, "; this one has ", identity.protocol_version(),
                "); go on with that one, choose another folder, or remove this one"));
   }
-  std::string difference = session::DescribeMismatch(identity, former_->identity());
+  std::string difference = session::DescribeMismatch(former_->identity(), identity);
   if (difference.empty() && former_->shard() != shard) {
     difference = StrCat("it is of shard ", former_->shard());
   }

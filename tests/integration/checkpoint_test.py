@@ -2,6 +2,7 @@
 command is given again. Usage: checkpoint_test.py BIN_DIR"""
 
 import contextlib
+import glob
 import json
 import os
 import signal
@@ -123,6 +124,18 @@ class CheckpointTest(ProgramTestCase):
         for figure in ("samples", "logloss", "auc"):
             self.assertEqual(self.summary("out")["test"][figure], self.summary("whole")["test"][figure])
         self.assertEqual(self.summary("out")["train"]["samples"], SAMPLES_ALONE)
+
+    def test_a_checkpoint_that_is_left_behind_for_want_of_logs_is_named(self):
+        flags = ["--data_dir=" + self.path("logs")]
+        override = LONG + EVERY + "cluster { durability: PROCESS } "
+        self.kill_behind("out", 1, *flags, override=override)
+        for log in glob.glob(self.path("logs/*/*")):
+            os.remove(log)
+        newest = self.path("out/checkpoints/" + self.checkpoints("out")[-1])
+        run = self.launch("out", *flags, override=override)
+        self.assertIn("starting", run.stdout.readline())
+        self.assertIn("has no log; --resume=%s would go on" % newest, run.stdout.readline())
+        self.kill_all(run)
 
     def test_servers_go_on_with_what_began_without_and_the_other_way_round(self):
         override = LONG + EVERY + DCT

@@ -156,8 +156,8 @@ class ServerSaveTest(ProgramTestCase):
         servers = [self.start("weir-server", *flags, "--shard=%d" % i, "--save=" + self.path(save))
                    for i, save in enumerate(("model", "elsewhere/model"))]
         worker = self.worker(flags)
-        self.end(servers[1], 1, "which server 0 has made, is not there: --save has to lead to one folder")
-        self.end(servers[0], 1, "server 1 at", "is not there: --save has to lead to one folder")
+        self.end(servers[1], 1, "which server 0 has made, is not there: --save, and --checkpoints, has to lead")
+        self.end(servers[0], 1, "server 1 at", "is not there: --save, and --checkpoints, has to lead")
         self.end(worker, 1)
         self.assertEqual(os.listdir(self.directory.name), ["elsewhere"])
 

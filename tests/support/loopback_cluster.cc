@@ -205,7 +205,7 @@ void LoopbackCluster::Start() {
   for (uint32_t i = 0; i < options_.trainers; ++i) {
     for (uint32_t stage = 0; stage < options_.stages; ++stage) MakeStage(i, stage);
   }
-  if (options_.stages == 1) all_joined_.emplace(options_.trainers);
+  if (options_.stages == 1 && !options_.missing_stage) all_joined_.emplace(options_.trainers);
   for (uint32_t trainer = 0; trainer < options_.trainers; ++trainer) {
     for (uint32_t stage = 0; stage < options_.stages; ++stage) {
       if (trainer == 0 && options_.missing_stage == stage) continue;

@@ -38,6 +38,11 @@ bool HasList(const std::string& folder) {
   return access(keys::ListPath(folder).c_str(), F_OK) == 0;
 }
 
+bool IsListed(const std::string& folder, const KeyList::Keys& known) {
+  const auto listed = keys::ReadList(folder);
+  return listed.ok() && *listed == known;
+}
+
 bool IsMissing(const std::string& folder, const PeerName& name) {
   return access(keys::SecretPath(folder, name).c_str(), F_OK) != 0;
 }
@@ -58,6 +63,21 @@ Status Make(const std::string& folder, const PeerName& name, KeyList::Keys* know
   return OkStatus();
 }
 
+// Without a list, those whose secret is there: what had them is gone, or was never written.
+Result<KeyList::Keys> FindKnown(const std::string& folder, const std::vector<PeerName>& names) {
+  KeyList::Keys known;
+  if (HasList(folder)) {
+    WEIR_ASSIGN_OR_RETURN(known, keys::ReadList(folder));
+  }
+  if (!known.empty()) return known;
+  for (const PeerName& name : names) {
+    if (IsMissing(folder, name)) continue;
+    WEIR_ASSIGN_OR_RETURN(const transport::KeyPair pair, keys::ReadPair(folder, name));
+    known[name] = pair.public_key;
+  }
+  return known;
+}
+
 }  // namespace
 
 // The list comes last: a secret that it does not have is no harm.
@@ -65,10 +85,7 @@ Status MakeKeys(const std::string& folder, const KeysToMake& wanted, std::ostrea
   WEIR_RETURN_IF_ERROR(MakeFolder(folder));
   // Of two that change a list at once, one would have secrets that are not on it.
   WEIR_ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Take(folder));
-  KeyList::Keys known;
-  if (HasList(folder)) {
-    WEIR_ASSIGN_OR_RETURN(known, keys::ReadList(folder));
-  }
+  WEIR_ASSIGN_OR_RETURN(KeyList::Keys known, FindKnown(folder, NamesOf(wanted)));
   WEIR_RETURN_IF_ERROR(Joined(CheckKnown(wanted.replace, known), CheckKnown(wanted.remove, known)));
   for (const PeerName& name : wanted.remove) known.erase(name);
   std::vector<PeerName> made = wanted.replace;
@@ -77,7 +94,7 @@ Status MakeKeys(const std::string& folder, const KeysToMake& wanted, std::ostrea
     if (is_lost || !known.contains(name)) made.push_back(name);
   }
   for (const PeerName& name : made) WEIR_RETURN_IF_ERROR(Make(folder, name, &known));
-  if (!made.empty() || !wanted.remove.empty()) WEIR_RETURN_IF_ERROR(keys::WriteList(folder, known));
+  if (!IsListed(folder, known)) WEIR_RETURN_IF_ERROR(keys::WriteList(folder, known));
   for (const PeerName& name : wanted.remove) {
     if (!known.contains(name)) unlink(keys::SecretPath(folder, name).c_str());
   }

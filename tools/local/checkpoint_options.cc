@@ -1,5 +1,9 @@
 #include "tools/local/checkpoint_options.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
 #include "common/base/strings.h"
 #include "common/config/validate_config.h"
 #include "common/saved_model/checkpoint_choice.h"
@@ -16,6 +20,26 @@ v1::CheckpointFacts FactsOf(const std::string& checkpoint) {
   const auto manifest =
       saved_model::ReadManifest(saved_model::FileIn(checkpoint, saved_model::kManifestFile));
   return manifest.ok() ? manifest->checkpoint() : v1::CheckpointFacts();
+}
+
+// At any depth.
+bool HasFiles(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::recursive_directory_iterator entries(folder, error);
+  return !error && std::ranges::any_of(entries, [](const auto& entry) {
+    std::error_code unknown;
+    return entry.is_regular_file(unknown);
+  });
+}
+
+// Disks may have been lost, which is no wish to begin anew.
+std::string DescribeLeftBehind(const LocalOptions& options) {
+  const std::string& logs = options.data_directory;
+  if (logs.empty() || options.checkpoint_directory.empty() || HasFiles(logs)) return "";
+  const auto found = saved_model::FindCheckpoint(options.checkpoint_directory);
+  if (!found.ok() || FactsOf(*found).is_end()) return "";
+  return StrCat("begins anew, as ", logs, " has no log; --resume=", *found,
+                " would go on from there, behind ", FactsOf(*found).samples(), " samples");
 }
 
 }  // namespace
@@ -50,7 +74,7 @@ void FindCheckpoints(const v1::Config& config, LocalOptions* options) {
 }
 
 std::string DescribeResumed(const LocalOptions& options) {
-  if (options.resume_directory.empty()) return "";
+  if (options.resume_directory.empty()) return DescribeLeftBehind(options);
   const auto found = saved_model::FindCheckpoint(options.resume_directory);
   if (!found.ok()) return "";
   return StrCat("goes on from ", *found, ", behind ", FactsOf(*found).samples(), " samples");

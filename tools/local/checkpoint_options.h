@@ -19,7 +19,8 @@ std::vector<std::string> CheckpointMistakes(const LocalOptions& options);
 // logs, those tell where the run was.
 void FindCheckpoints(const v1::Config& config, LocalOptions* options);
 
-// What is to be said of it before the run begins; empty: nothing.
+// What is to be said of it before the run begins, and where a checkpoint is left behind; empty:
+// nothing.
 std::string DescribeResumed(const LocalOptions& options);
 
 }  // namespace weir::tools

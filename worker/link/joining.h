@@ -63,7 +63,9 @@ class Joining {
   std::optional<int64_t> seat_free_ms_;  // if its holder is not heard of again
   int64_t seat_heard_ms_ = 0;            // when that changed last
   std::optional<uint64_t> begun_with_;
-  std::string reason_ = "is weir-server running there, and are host and port right and open?";
+  std::string reason_ =
+      "is weir-server running there, are host and port right and open, and do both ends have "
+      "the same keys?";
   session::LoadingWatch watch_;
   LoadingNotice notice_;
 };

@@ -165,6 +165,8 @@ TEST_F(KeyFolder, WhereOtherMachinesReachAProcessItHasAKey) {
   ASSERT_TRUE(WritePair(path(), "server 0", server_).ok());
   ASSERT_TRUE(WriteList(path(), {{"server 0", server_.public_key}}).ok());
   EXPECT_THAT(problems_of({.folder = path(), .sockets = exposed}), testing::IsEmpty());
+  EXPECT_THAT(problems_of({.folder = path(), .server_count = 2}),
+              testing::ElementsAre(HasSubstr(ListPath(path()) + " has no key of server 1")));
   EXPECT_THAT(problems_of({.folder = path(), .insecure = true, .sockets = exposed}),
               testing::ElementsAre(HasSubstr("--insecure: of a run without --keys")));
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -61,6 +62,19 @@ TEST_F(MakeKeysTest, WhoHasOneKeepsIt) {
   EXPECT_EQ(List().at("trainer 0"), before.at("trainer 0"));
   EXPECT_THAT(List(), SizeIs(3));
   EXPECT_FALSE(std::filesystem::exists(keys::SecretPath(path_, "trainer 0")));
+}
+
+// Others have the list that is gone.
+TEST_F(MakeKeysTest, WhoHasASecretKeepsItWhereTheListIsGone) {
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1}).ok());
+  const auto before = List();
+  std::filesystem::remove(keys::ListPath(path_));
+  ASSERT_TRUE(Make({.servers = 1, .trainers = 1}).ok());
+  EXPECT_EQ(List(), before);
+  std::ofstream(keys::ListPath(path_)) << "";
+  ASSERT_TRUE(Make({.servers = 2, .trainers = 1, .mends = true}).ok());
+  EXPECT_EQ(List().at("server 0"), before.at("server 0"));
+  EXPECT_THAT(List(), SizeIs(3));
 }
 
 TEST_F(MakeKeysTest, ReplacesAndRemovesWhoIsNamed) {
