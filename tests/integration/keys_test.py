@@ -88,6 +88,13 @@ class KeysTest(ProgramTestCase):
         self.end(self.worker(0, keys=""), 1, "one end has keys and the other has none", "could not join the run")
         self.end_run(server)
 
+    def test_who_has_keys_of_other_servers_hears_so(self):
+        server, = self.begin(override=FOREVER)
+        others = self.path("others")
+        self.end(self.start("weir-keygen", others, "--servers=1", "--trainers=1"), 0)
+        self.end(self.worker(0, keys=others), 1, "or other ones", "do both ends have the same keys?")
+        self.end_run(server)
+
     def end_run(self, server):
         """It has served on, and somebody who belongs gets in."""
         worker = self.worker(1, "--out=" + self.path("out"))
