@@ -143,8 +143,9 @@ void IncomingWatch::LookAt(int descriptor, bool is_idle, Connection* connection)
   }
   const std::optional<int64_t> read = ReadBytes(descriptor);
   if (!read) return;
-  const int64_t begun = connection->begun = *read - connection->received;
+  const int64_t begun = *read - connection->received;
   const bool had_message = std::exchange(connection->has_message, false);
+  connection->begun = had_message ? 0 : begun;
   if (had_message && begun <= kSlackBytes) connection->received = *read;
   const int64_t most = connection->is_welcome()
                            ? limits_.max_message_bytes

@@ -69,7 +69,7 @@ class IncomingWatch {
     Key key = {};              // that it has proved to have, once a message has come
     PeerId peer = {};          // once a message has come
     int64_t received = 0;      // bytes of messages
-    int64_t begun = 0;         // of one that has not come whole, at the last look
+    int64_t begun = 0;         // since the last look, without a message between
     bool has_message = false;  // since the last look
     PeerId welcomed = {};
     std::optional<int64_t> doubted_at = {};  // message_count_, when it had first begun too much

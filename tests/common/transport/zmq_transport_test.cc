@@ -349,6 +349,28 @@ TEST(ZmqTransport, ManyWholeMessagesOfAStrangerAreAllTaken) {
   }
 }
 
+// Nor is it all that strangers may begin together, which is less than waits here.
+TEST(ZmqTransport, MoreWholeMessagesOfAStrangerThanAllMayBeginAreAllTaken) {
+  Limits limits;
+  limits.max_stranger_bytes = 400'000;
+  const auto server = MakeZmqServerTransport(limits);
+  const auto client = MakeZmqClientTransport({});
+  const ConnectionId connection = client->Open(server->Bind("tcp://127.0.0.1:0").value()).value();
+  const Message message = RandomMessage(300'000, 1);
+  constexpr int kCount = 500;
+  for (int i = 0; i < kCount; ++i) ASSERT_TRUE(client->Send(connection, message).ok());
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // until most have come
+  PeerId peer;
+  for (int i = 0; i <= kCount; ++i) {
+    if (i == kCount) CHECK(client->Send(connection, message).ok());
+    const auto incoming = server->Receive(kLongMs);
+    ASSERT_TRUE(incoming.has_value()) << i;
+    if (i == 0) peer = incoming->peer;
+    EXPECT_EQ(incoming->peer, peer) << "on the same connection, message " << i;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));  // for looks between them
+  }
+}
+
 size_t OpenDescriptors() {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                                            std::filesystem::directory_iterator()));
