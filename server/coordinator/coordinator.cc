@@ -186,8 +186,12 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   Hearing hearing = Hear(request.speaker(), now_ms);
   if (!hearing.is_heard) return std::move(hearing.refusal);
   const cluster::Seat seat = SeatOf(request.speaker());
+  v1::Header header;
   if (Repeat repeat = FindRepeat(seat, request.request_id()); repeat.is_one) {
-    return std::move(repeat.reply);
+    // A log that has failed may not have kept what was said then: it would be lent once more.
+    if (!failed() || !repeat.reply) return std::move(repeat.reply);
+    FillReply(request, seat, now_ms, header.mutable_work_reply());
+    return header;
   }
   if (IsHeld(request, peer)) return std::nullopt;
   held_.erase(seat);
@@ -195,7 +199,6 @@ std::optional<v1::Header> Coordinator::OnWorkRequest(const v1::WorkRequest& requ
   if (Saves(seat) && request.model_saved() && !running() && !failed()) saver_.OnSaved();
   if (request.has_learned()) save_.TakeLearned(request.learned());
   TakeWork(request, seat, message, now_ms);
-  v1::Header header;
   FillReply(request, seat, now_ms, header.mutable_work_reply());
   if (Hold(request, peer, header.work_reply(), now_ms)) return std::nullopt;
   Remember(seat, request.request_id(), header);

@@ -147,6 +147,7 @@ TEST_F(LoggedServerZero, TellsItsWorkersThatItsDiskIsFull) {
   heartbeat.mutable_heartbeat()->mutable_speaker()->set_run(run_);
   EXPECT_THAT(Ask(heartbeat).heartbeat_reply().failed(),
               testing::HasSubstr("server 0 has ended: cannot write"));
+  EXPECT_THAT(Request(1).work_reply().failed(), testing::HasSubstr("cannot write")) << "nor then";
   while (!outcome_) Step();
   EXPECT_THAT(outcome_->message(), testing::HasSubstr("No space left on device"));
   files_.Heal();
