@@ -12,6 +12,7 @@
 
 #include "common/transport/transport.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/passing_server.h"
 
 namespace weir::fuzz {
 
@@ -26,29 +27,24 @@ void AppendMessage(const SentMessage& sent, std::string* input);
 std::string InputOf(const std::vector<SentMessage>& messages);
 
 // A server's end that remembers what passes it: for seeds.
-class TappedServer final : public transport::ServerTransport {
+class TappedServer final : public test::PassingServer {
  public:
-  explicit TappedServer(std::unique_ptr<transport::ServerTransport> inner)
-      : inner_(std::move(inner)) {}
+  using PassingServer::PassingServer;
 
-  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
   std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
-    auto incoming = inner_->Receive(timeout_ms);
+    auto incoming = PassingServer::Receive(timeout_ms);
     if (incoming) received_.push_back({0, incoming->message});
     return incoming;
   }
   Status Send(const transport::PeerId& peer, transport::Message message) override {
     sent_.push_back({0, message});
-    return inner_->Send(peer, std::move(message));
+    return PassingServer::Send(peer, std::move(message));
   }
-  std::vector<transport::PeerId> TakeGone() override { return inner_->TakeGone(); }
-  void Wake() override { inner_->Wake(); }
 
   const std::vector<SentMessage>& received() const { return received_; }
   const std::vector<SentMessage>& sent() const { return sent_; }
 
  private:
-  const std::unique_ptr<transport::ServerTransport> inner_;
   std::vector<SentMessage> received_, sent_;
 };
 

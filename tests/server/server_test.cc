@@ -18,6 +18,7 @@
 #include "common/wire/score_frame.h"
 #include "server/dispatcher.h"
 #include "tests/server/server_test_support.h"
+#include "tests/support/passing_server.h"
 
 namespace weir::server {
 namespace {
@@ -29,49 +30,41 @@ constexpr int64_t kPatienceMs = 120000;  // for a machine under load; nothing wa
 
 // Hands one message to the server and then stands still until it is told to go on: the server's I/O
 // thread did not get the processor, say, while messages arrived.
-class StallingTransport final : public transport::ServerTransport {
+class StallingTransport final : public test::PassingServer {
  public:
   StallingTransport(std::unique_ptr<transport::ServerTransport> inner, std::latch* go_on)
-      : inner_(std::move(inner)), go_on_(go_on) {}
+      : PassingServer(std::move(inner)), go_on_(go_on) {}
 
-  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
   std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
     if (gave_one_) go_on_->wait();
-    auto incoming = inner_->Receive(timeout_ms);
+    auto incoming = PassingServer::Receive(timeout_ms);
     gave_one_ |= incoming.has_value();
     return incoming;
   }
-  Status Send(const transport::PeerId& peer, transport::Message message) override {
-    return inner_->Send(peer, std::move(message));
-  }
-  void Wake() override { inner_->Wake(); }
 
  private:
-  const std::unique_ptr<transport::ServerTransport> inner_;
   std::latch* const go_on_;
   bool gave_one_ = false;
 };
 
 // Once it is armed nothing comes while the server waits, but what came before a tick; and the
 // strand that works on it finishes while the server looks whether there is more.
-class TickingTransport final : public transport::ServerTransport {
+class TickingTransport final : public test::PassingServer {
  public:
-  explicit TickingTransport(std::unique_ptr<transport::ServerTransport> inner)
-      : inner_(std::move(inner)) {}
+  using PassingServer::PassingServer;
 
   // finish_work: returns when the strands are idle. Until the server waits here.
   void Arm(std::function<void()> finish_work) {
     finish_work_ = std::move(finish_work);
     armed_ = true;
-    inner_->Wake();
+    Wake();
     is_waited_in_.wait(false);
   }
   // The server went to wait with an answer in its hands.
   bool was_late() const { return was_late_; }
 
-  Result<std::string> Bind(const std::string& address) override { return inner_->Bind(address); }
   std::optional<transport::IncomingMessage> Receive(int64_t timeout_ms) override {
-    if (!armed_ || has_sent_) return inner_->Receive(timeout_ms);
+    if (!armed_ || has_sent_) return PassingServer::Receive(timeout_ms);
     if (timeout_ms > 0) {
       is_waited_in_ = true;
       is_waited_in_.notify_all();
@@ -80,18 +73,16 @@ class TickingTransport final : public transport::ServerTransport {
       return std::nullopt;
     }
     if (gave_one_) finish_work_();
-    auto incoming = inner_->Receive(0);
+    auto incoming = PassingServer::Receive(0);
     gave_one_ |= incoming.has_value();
     return incoming;
   }
   Status Send(const transport::PeerId& peer, transport::Message message) override {
     has_sent_ |= armed_;
-    return inner_->Send(peer, std::move(message));
+    return PassingServer::Send(peer, std::move(message));
   }
-  void Wake() override { inner_->Wake(); }
 
  private:
-  const std::unique_ptr<transport::ServerTransport> inner_;
   std::function<void()> finish_work_;
   std::atomic<bool> armed_ = false, is_waited_in_ = false, was_late_ = false;
   bool gave_one_ = false, has_sent_ = false;  // the server's thread's
