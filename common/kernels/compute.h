@@ -27,6 +27,9 @@ struct Compute {
   // Rows of a batch that are computed together: on the CPU as many as its caches hold the
   // activations of, on a card the whole batch.
   int64_t slice_rows = 0;
+  // What one linear layer gives and the next one takes lies turned, sample after sample: so
+  // products on a card end with bias, ReLU and their gradients.
+  bool turns_hidden = false;
 };
 
 // The CPU's.

@@ -1,3 +1,4 @@
+#include "common/base/check.h"
 #include "common/device/cpu_device.h"
 #include "common/kernels/compute.h"
 #include "common/kernels/cpu_kernels.h"
@@ -8,9 +9,11 @@ namespace {
 using device::Pointer;
 
 MatrixView HostOf(const DeviceMatrix& view) {
+  DCHECK(!view.is_turned);
   return {view.data.address(), view.row_count, view.column_count, view.stride};
 }
 ConstMatrixView HostOf(const ConstDeviceMatrix& view) {
+  DCHECK(!view.is_turned);
   return {view.data.address(), view.row_count, view.column_count, view.stride};
 }
 VectorView HostOf(const DeviceVector& view) { return {view.data.address(), view.count}; }
@@ -58,6 +61,7 @@ constexpr DeviceKernels kOnCpu{
     WEIR_ENTRY(clip_norm),
     WEIR_ENTRY(add_squares),
     WEIR_ENTRY(write_values),
+    WEIR_ENTRY(note_not_finite),
     WEIR_ENTRY(mark_nonzero),
 };
 

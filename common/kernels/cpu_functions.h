@@ -45,6 +45,7 @@ void ClipNorm(double limit, const VectorView& gradients, const VectorView& squar
 void AddSquares(const ConstVectorView& squares, const float* factor, float decay,
                 const VectorView& sums);
 void WriteValues(const ConstVectorView& values, const uint32_t* indexes, const VectorView& to);
+void NoteNotFinite(const ConstVectorView& values, double* sum);
 void MarkNonzero(const ConstVectorView& values, uint8_t* marks);
 
 // What PoolTables and ScatterTables consist of, for one table and vectors by samples.

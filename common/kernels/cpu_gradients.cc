@@ -1,7 +1,9 @@
 // What happens to whole gradients and replicas between two steps.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "common/base/check.h"
@@ -68,6 +70,12 @@ void WriteValues(const ConstVectorView& values, const uint32_t* indexes, const V
     DCHECK_LT(static_cast<int64_t>(indexes[i]), to.count);
     hogwild::Store(values.data[i], to.data + indexes[i]);
   }
+}
+
+void NoteNotFinite(const ConstVectorView& values, double* sum) {
+  const std::span<const float> all(values.data, static_cast<size_t>(values.count));
+  if (std::ranges::all_of(all, [](float value) { return __builtin_isfinite(value); })) return;
+  *sum = std::numeric_limits<double>::quiet_NaN();
 }
 
 void MarkNonzero(const ConstVectorView& values, uint8_t* marks) {

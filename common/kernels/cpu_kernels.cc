@@ -25,6 +25,7 @@ constexpr KernelTable kF32{
     .clip_norm = cpu::ClipNorm,
     .add_squares = cpu::AddSquares,
     .write_values = cpu::WriteValues,
+    .note_not_finite = cpu::NoteNotFinite,
     .mark_nonzero = cpu::MarkNonzero,
 };
 

@@ -7,9 +7,8 @@
 // Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
 // biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
 // Shapes must agree, which is checked: it would be our mistake. Outputs must not overlap inputs
-// unless the contract says so. NaN and infinity pass through every function; only a ReLU's
-// gradient stops them, as it stops every gradient, where the ReLU's result was 0. C++17-clean, so
-// that a CUDA compiler can include it.
+// unless the contract says so. NaN and infinity pass through every function, but for a ReLU's
+// gradient where its result was 0. C++17-clean, so that a CUDA compiler can include it.
 #pragma once
 
 #include "common/kernels/kernel_arguments.h"
@@ -25,7 +24,8 @@ namespace weir::kernels {
 // A linear layer's activations are features by samples, [features, samples]: the weight is then
 // read where it lies, row-major [outputs, inputs], both forward and backward. Their stride is at
 // least the samples rounded up to kVectorFloats (PaddedStride sees to it), and what lies between
-// belongs to the buffer and is overwritten.
+// belongs to the buffer and is overwritten. On a card (Compute::turns_hidden) what linear and
+// sigmoid functions take and give may lie turned, and nothing else.
 template <template <typename> class Pointer, typename... Stream>
 struct BasicKernelTable {
   using Matrix = BasicMatrix<Pointer>;
@@ -33,12 +33,12 @@ struct BasicKernelTable {
   using Vector = BasicVector<Pointer>;
   using ConstVector = BasicConstVector<Pointer>;
 
-  // y = activation(W x + b).
+  // y = activation(W x + b). Of a turned y a ReLU makes signs, too, and may make 0 of NaN.
   void (*linear_forward)(Stream..., const ConstMatrix& x, const ConstMatrix& weight,
                          const ConstVector& bias, Activation activation, const Matrix& y);
 
-  // dx = W^T dy, then 0 where relu_output, shaped like dx, is 0 (not where it is NaN): x was a
-  // ReLU's result. relu_output without data: x was not.
+  // dx = W^T dy, then 0 where relu_output, shaped like dx, is 0 (not where it is NaN), or by its
+  // signs: x was a ReLU's result. relu_output without data: x was not.
   void (*linear_backward_data)(Stream..., const ConstMatrix& dy, const ConstMatrix& weight,
                                const ConstMatrix& relu_output, const Matrix& dx);
 
@@ -53,14 +53,13 @@ struct BasicKernelTable {
   void (*linear_backward_squares)(Stream..., const ConstMatrix& dy, const ConstMatrix& x,
                                   float keep, const Matrix& sums);
   void (*bias_backward_squares)(Stream..., const ConstMatrix& dy, float keep, const Vector& sums);
-
   // to[c, r] = from[r, c].
   void (*transpose)(Stream..., const ConstMatrix& from, const Matrix& to);
 
-  // gradient[r, c] = 0 where output[r, c], the ReLU's result, is 0; it stays where that is NaN.
+  // gradient = 0 where output, the ReLU's result, is 0; it stays where that is NaN.
   void (*relu_backward)(Stream..., const ConstMatrix& output, const Matrix& gradient);
 
-  // y[f, s] = 1 / (1 + exp(-y[f, s])), and its gradient: gradient[f, s] *= y[f, s] (1 - y[f, s]).
+  // y = 1 / (1 + exp(-y)), and its gradient: gradient *= y (1 - y).
   void (*sigmoid_forward)(Stream..., const Matrix& y);
   void (*sigmoid_backward)(Stream..., const ConstMatrix& y, const Matrix& gradient);
 
@@ -98,7 +97,7 @@ struct BasicKernelTable {
                int64_t mean_rows, const Vector& logit_gradients, Pointer<double> sum);
 
   // Scales gradients down to the norm `limit` if theirs is larger, by *factor (else 1), and squares
-  // by its square. Nothing is scaled where something is not finite.
+  // by its square; nothing where something is not finite.
   void (*clip_norm)(Stream..., double limit, const Vector& gradients, const Vector& squares,
                     Pointer<float> factor);
 
@@ -110,7 +109,8 @@ struct BasicKernelTable {
   void (*write_values)(Stream..., const ConstVector& values, Pointer<const uint32_t> indexes,
                        const Vector& to);
 
-  // marks[i] = 1 where values[i] is not 0.
+  // *sum = NaN where one of the values is not finite. marks[i] = 1 where values[i] is not 0.
+  void (*note_not_finite)(Stream..., const ConstVector& values, Pointer<double> sum);
   void (*mark_nonzero)(Stream..., const ConstVector& values, Pointer<uint8_t> marks);
 };
 

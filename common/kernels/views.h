@@ -1,9 +1,9 @@
 // Borrowed shapes over floats and indexes: what every kernel takes instead of pointers and counts.
 //
 // Row-major; element (r, c) is data[r * stride + c] and stride >= columns, so a view can be some
-// rows of a buffer whose rows are padded (one table's vectors among all of them). A view owns
-// nothing. It is of the host's memory (MatrixView) or of a device's (DeviceMatrix), which are
-// different types: common/device/pointer.h.
+// rows of a buffer whose rows are padded (one table's vectors among all of them). What lies turned,
+// column after column, says so. A view owns nothing. It is of the host's memory (MatrixView) or of
+// a device's (DeviceMatrix), which are different types: common/device/pointer.h.
 //
 // Place in the life of a batch: forward, loss and backward.
 // Thread rule: values. C++17-clean, so that a CUDA compiler can include it.
@@ -24,7 +24,10 @@ struct BasicMatrix {
   int64_t row_count = 0;
   int64_t column_count = 0;
   int64_t stride = 0;
+  // Element (r, c) is data[c * stride + r]. Behind each column there are its signs (SignsBegin).
+  bool is_turned = false;
 
+  // Where it is turned, column.
   Pointer<float> row(int64_t index) const { return data + index * stride; }
 };
 
@@ -37,7 +40,8 @@ struct BasicConstMatrix {
       : data(view.data),
         row_count(view.row_count),
         column_count(view.column_count),
-        stride(view.stride) {}
+        stride(view.stride),
+        is_turned(view.is_turned) {}
 
   Pointer<const float> row(int64_t index) const { return data + index * stride; }
 
@@ -45,6 +49,7 @@ struct BasicConstMatrix {
   int64_t row_count = 0;
   int64_t column_count = 0;
   int64_t stride = 0;
+  bool is_turned = false;
 };
 
 template <template <typename> class Pointer>
@@ -84,6 +89,11 @@ inline int64_t PaddedStride(int64_t columns) {
   const int64_t aligned = (columns + 15) / 16 * 16;
   return aligned % 128 == 0 ? aligned + 16 : aligned;
 }
+
+// A column of a turned matrix: so many floats, whole vectors of 16 bytes, and then, where a ReLU
+// made them, a bit each: 1 where the ReLU let it pass. There is room for whole groups of 128 bits.
+inline int64_t SignsBegin(int64_t rows) { return (rows + 3) / 4 * 4; }
+inline int64_t TurnedStride(int64_t rows) { return SignsBegin(rows) + (rows + 127) / 128 * 4; }
 
 // Rows that lie one after the other.
 inline MatrixView Dense(float* data, int64_t rows, int64_t columns) {

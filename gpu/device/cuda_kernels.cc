@@ -25,6 +25,7 @@ constexpr kernels::DeviceKernels kKernels{
     .clip_norm = entries::ClipNorm,
     .add_squares = entries::AddSquares,
     .write_values = entries::WriteValues,
+    .note_not_finite = entries::NoteNotFinite,
     .mark_nonzero = entries::MarkNonzero,
 };
 
@@ -72,7 +73,8 @@ kernels::Compute CudaCompute(CudaDevice& device, kernels::Precision precision, i
           .select = &kSelect,
           .split = &kSplit,
           .update = &kUpdate,
-          .slice_rows = batch_rows};
+          .slice_rows = batch_rows,
+          .turns_hidden = true};
 }
 
 }  // namespace weir::gpu

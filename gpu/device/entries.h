@@ -7,6 +7,9 @@
 // this one.
 #pragma once
 
+#include <utility>
+
+#include "common/base/check.h"
 #include "common/kernels/kernel_table.h"
 #include "gpu/device/cuda_stream.h"
 #include "gpu/kernels/products.h"
@@ -33,6 +36,24 @@ void DoWithScratch(Stream& stream, const char* name, size_t byte_count, const En
   auto& own = static_cast<CudaStream&>(stream);
   void* const scratch = own.Scratch(byte_count);
   if (scratch != nullptr) own.Keep(enqueue(scratch, own.handle()), name);
+}
+
+// Of what is not turned.
+inline RawMatrix<float> Raw(const DeviceMatrix& view) {
+  CHECK(!view.is_turned);
+  return {view.data.address(), view.row_count, view.column_count, view.stride};
+}
+inline RawMatrix<const float> Raw(const ConstDeviceMatrix& view) {
+  CHECK(!view.is_turned);
+  return {view.data.address(), view.row_count, view.column_count, view.stride};
+}
+
+// A view's memory, row-major; of what is turned that is its transpose.
+template <typename View>
+auto MemoryOf(View view) {
+  if (view.is_turned) std::swap(view.row_count, view.column_count);
+  view.is_turned = false;
+  return Raw(view);
 }
 
 template <typename Matrix>
@@ -81,6 +102,7 @@ void AddSquares(Stream& stream, const ConstDeviceVector& squares, Pointer<const 
                 float decay, const DeviceVector& sums);
 void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const uint32_t> indexes,
                  const DeviceVector& to);
+void NoteNotFinite(Stream& stream, const ConstDeviceVector& values, Pointer<double> sum);
 void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks);
 
 }  // namespace weir::gpu::entries

@@ -32,6 +32,13 @@ void WriteValues(Stream& stream, const ConstDeviceVector& values, Pointer<const 
   });
 }
 
+void NoteNotFinite(Stream& stream, const ConstDeviceVector& values, Pointer<double> sum) {
+  if (values.count == 0) return;
+  Do(stream, "note_not_finite", [&](cudaStream_t to) {
+    return gpu::NoteNotFinite(values.data.address(), values.count, sum.address(), to);
+  });
+}
+
 void MarkNonzero(Stream& stream, const ConstDeviceVector& values, Pointer<uint8_t> marks) {
   if (values.count == 0) return;
   Do(stream, "mark_nonzero", [&](cudaStream_t to) {

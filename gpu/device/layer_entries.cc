@@ -24,15 +24,17 @@ void ReluBackward(Stream& stream, const ConstDeviceMatrix& output, const DeviceM
 
 void SigmoidForward(Stream& stream, const DeviceMatrix& y) {
   if (IsEmpty(y)) return;
-  Do(stream, "sigmoid_forward", [&](cudaStream_t to) { return gpu::SigmoidForward(Raw(y), to); });
+  Do(stream, "sigmoid_forward",
+     [&](cudaStream_t to) { return gpu::SigmoidForward(MemoryOf(y), to); });
 }
 
 void SigmoidBackward(Stream& stream, const ConstDeviceMatrix& y, const DeviceMatrix& gradient) {
   CHECK_EQ(y.row_count, gradient.row_count);
   CHECK_EQ(y.column_count, gradient.column_count);
+  CHECK_EQ(y.is_turned, gradient.is_turned);
   if (IsEmpty(gradient)) return;
   Do(stream, "sigmoid_backward",
-     [&](cudaStream_t to) { return gpu::SigmoidBackward(Raw(y), Raw(gradient), to); });
+     [&](cudaStream_t to) { return gpu::SigmoidBackward(MemoryOf(y), MemoryOf(gradient), to); });
 }
 
 namespace {

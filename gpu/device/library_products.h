@@ -10,23 +10,16 @@
 
 #include "common/base/status.h"
 #include "common/device/buffers.h"
+#include "gpu/device/product.h"
 #include "gpu/device/product_plan.h"
-#include "gpu/kernels/factor.h"
 
 namespace weir::gpu {
 
 class CudaDevice;
 class CudaStream;
 
-// to = left right, or to += left right, as tiles have them: to(row, column) is the sum over k of
-// left(row, k) right(column, k).
-struct Product {
-  Factor left, right;
-  RawMatrix<float> to;
-  bool adds = false;
-  // Not null: also the sums of left's rows over k, or added to them; of what was not rounded.
-  float* left_sums = nullptr;
-};
+// What is done of a product: its sums of left are, unless nothing is.
+enum class Done { kNothing, kButItsEnding, kAll };
 
 class LibraryProducts {
  public:
@@ -37,15 +30,19 @@ class LibraryProducts {
   ~LibraryProducts();
 
   // Enqueues the product in the stream, whose own this is, and the sums; its scratch memory has the
-  // factors that are rounded. False: it is for tiles to do, or the stream has failed. What fails is
-  // kept in the stream, and said of name.
-  bool Multiply(CudaStream& stream, const char* name, Factors factors, const Product& product);
+  // factors that are rounded. What is not done is for kernels of ours to do, or the stream has
+  // failed. What fails is kept in the stream, and said of name.
+  Done Multiply(CudaStream& stream, const char* name, Factors factors, const Product& product);
 
  private:
   // Finds the library, once. False: there is none, or the stream has failed.
   bool Begin(CudaStream& stream, const char* name);
   // Null: the library does not take it, or the stream has failed.
-  const ProductPlan* PlanFor(CudaStream& stream, const char* name, const PlanKey& key);
+  const ProductPlan* PlanFor(CudaStream& stream, const char* name, const PlanKey& key,
+                             const PlanAddresses& at);
+  // has_sums: the plan makes them. False: the stream has failed.
+  bool Enqueue(CudaStream& stream, const char* name, Factors factors, const Product& product,
+               const ProductPlan& plan, bool has_sums);
   bool Keep(CudaStream& stream, const char* name, cublasStatus_t status) const;
 
   CudaDevice& device_;

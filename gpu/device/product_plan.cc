@@ -41,7 +41,27 @@ cublasStatus_t ProductPlan::Describe(const PlanKey& key) {
                  [&] { return turn(CUBLASLT_MATMUL_DESC_TRANSA, key.a); },
                  [&] { return turn(CUBLASLT_MATMUL_DESC_TRANSB, key.b); },
                  [&] { return layout(&a_, type, key.a); }, [&] { return layout(&b_, type, key.b); },
-                 [&] { return layout(&d_, CUDA_R_32F, key.d); });
+                 [&] { return layout(&d_, CUDA_R_32F, key.d); },
+                 [&] { return DescribeEpilogue(key.epilogue); });
+}
+
+cublasStatus_t ProductPlan::DescribeEpilogue(const PlanEpilogue& epilogue) {
+  epilogue_ = epilogue;
+  const auto kind = static_cast<uint32_t>(epilogue.kind);
+  const cublasStatus_t status = functions_.MatmulDescSetAttribute(
+      product_, CUBLASLT_MATMUL_DESC_EPILOGUE, &kind, sizeof(kind));
+  if (status != CUBLAS_STATUS_SUCCESS || epilogue.signs_stride == 0) return status;
+  return functions_.MatmulDescSetAttribute(product_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+                                           &epilogue.signs_stride, sizeof(epilogue.signs_stride));
+}
+
+cublasStatus_t ProductPlan::Point(const PlanAddresses& at) const {
+  const auto point = [&](cublasLtMatmulDescAttributes_t attribute, const void* const& to) {
+    if (to == nullptr) return CUBLAS_STATUS_SUCCESS;
+    return functions_.MatmulDescSetAttribute(product_, attribute, &to, sizeof(to));
+  };
+  return InOrder([&] { return point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.vector); },
+                 [&] { return point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, at.signs); });
 }
 
 cublasStatus_t ProductPlan::Choose(cublasLtHandle_t handle, const PlanKey& key,
@@ -70,18 +90,21 @@ cublasStatus_t ProductPlan::Choose(cublasLtHandle_t handle, const PlanKey& key,
 }
 
 cublasStatus_t ProductPlan::Make(cublasLtHandle_t handle, const PlanKey& key,
-                                 size_t workspace_bytes) {
+                                 const PlanAddresses& at, size_t workspace_bytes) {
   workspace_bytes_ = workspace_bytes;
   cublasLtMatmulPreference_t preference = nullptr;
-  const cublasStatus_t status = InOrder(
-      [&] { return Describe(key); }, [&] { return functions_.MatmulPreferenceCreate(&preference); },
-      [&] { return Choose(handle, key, preference, workspace_bytes); });
+  const cublasStatus_t status =
+      InOrder([&] { return Describe(key); }, [&] { return Point(at); },
+              [&] { return functions_.MatmulPreferenceCreate(&preference); },
+              [&] { return Choose(handle, key, preference, workspace_bytes); });
   if (preference != nullptr) functions_.MatmulPreferenceDestroy(preference);
   return status;
 }
 
 cublasStatus_t ProductPlan::Enqueue(cublasLtHandle_t handle, const PlanAddresses& at, bool adds,
                                     void* workspace, cudaStream_t stream) const {
+  const cublasStatus_t status = Point(at);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
   const float one = 1.0f, kept = adds ? 1.0f : 0.0f;
   return functions_.Matmul(handle, product_, &one, at.a, a_, at.b, b_, &kept, at.d, d_, at.d, d_,
                            &algorithm_, workspace, workspace_bytes_, stream);

@@ -24,10 +24,20 @@ struct PlanMatrix {
   auto operator<=>(const PlanMatrix&) const = default;
 };
 
+// What becomes of a product on the way out.
+struct PlanEpilogue {
+  cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
+  uint32_t vector_alignment = 0;  // bytes
+  int64_t signs_stride = 0;       // bits; 0: there are none
+
+  auto operator<=>(const PlanEpilogue&) const = default;
+};
+
 // d = a b, or d += a b. Factors of kBf16 are bfloat16 in memory, all others floats.
 struct PlanKey {
   Factors factors;
   PlanMatrix a, b, d;
+  PlanEpilogue epilogue = {};
 
   auto operator<=>(const PlanKey&) const = default;
 };
@@ -36,6 +46,9 @@ struct PlanAddresses {
   const void* a;
   const void* b;
   float* d;
+  // Of the epilogue: a bias, or where the bias's gradient goes; a ReLU's signs.
+  const void* vector = nullptr;
+  const void* signs = nullptr;
 };
 
 class ProductPlan {
@@ -48,7 +61,8 @@ class ProductPlan {
 
   // Describes the matrices and chooses an algorithm, once. Of a shape that the library does not
   // take, the plan is not usable, and that is no failure.
-  cublasStatus_t Make(cublasLtHandle_t handle, const PlanKey& key, size_t workspace_bytes);
+  cublasStatus_t Make(cublasLtHandle_t handle, const PlanKey& key, const PlanAddresses& at,
+                      size_t workspace_bytes);
   bool is_usable() const { return is_usable_; }
 
   // Addresses are aligned as the key says. workspace: of as many bytes as Make was told.
@@ -57,6 +71,9 @@ class ProductPlan {
 
  private:
   cublasStatus_t Describe(const PlanKey& key);
+  cublasStatus_t DescribeEpilogue(const PlanEpilogue& epilogue);
+  // Of the epilogue. They are read when a product is enqueued, and their alignment before.
+  cublasStatus_t Point(const PlanAddresses& at) const;
   cublasStatus_t Choose(cublasLtHandle_t handle, const PlanKey& key,
                         cublasLtMatmulPreference_t preference, size_t workspace_bytes);
 
@@ -64,6 +81,7 @@ class ProductPlan {
   cublasLtMatmulDesc_t product_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_ = {};
+  PlanEpilogue epilogue_;
   size_t workspace_bytes_ = 0;
   bool is_usable_ = false;
 };

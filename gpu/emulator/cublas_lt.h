@@ -1,5 +1,6 @@
 // As much of cuBLASLt as Weir uses, with its names and values, and stricter: an algorithm is good
-// for the shape, the alignment and the workspace that it was found for, and for nothing else.
+// for the shape, the alignment, the epilogue and the workspace that it was found for, and for
+// nothing else. Its ReLU makes 0 of NaN.
 // Included through gpu/cublas_lt.h.
 //
 // Thread rule: any thread; a descriptor is its owner's.
@@ -27,7 +28,18 @@ enum cublasComputeType_t { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_TF32
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16BF = 14 };
 enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSA = 3,
-  CUBLASLT_MATMUL_DESC_TRANSB = 4
+  CUBLASLT_MATMUL_DESC_TRANSB = 4,
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12
+};
+enum cublasLtEpilogue_t {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_RELU_AUX_BIAS = 134,
+  CUBLASLT_EPILOGUE_DRELU = 136,
+  CUBLASLT_EPILOGUE_BGRADB = 512
 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
@@ -95,6 +107,7 @@ namespace weir::gpu::emulator {
 struct LibraryCalls {
   std::atomic<uint64_t> heuristics = 0;
   std::atomic<uint64_t> products = 0;
+  std::atomic<uint64_t> epilogues = 0;  // products that end with one
 };
 LibraryCalls& TheLibraryCalls();
 

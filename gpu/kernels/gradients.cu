@@ -3,7 +3,7 @@
 // factor.
 //
 // Floor, for n elements: clip_norm 4 n bytes, or 12 n where it clips; add_squares 12 n;
-// write_values 12 n; mark_nonzero 4 n.
+// write_values 12 n; mark_nonzero and note_not_finite 4 n.
 #include "gpu/kernels/gradients.h"
 
 #include "gpu/kernels/block_sum.h"
@@ -64,6 +64,12 @@ __global__ void WriteValuesKernel(const float* values, const uint32_t* indexes, 
   ForEachElement(count, [&](int64_t i) { to[indexes[i]] = values[i]; });
 }
 
+__global__ void NoteNotFiniteKernel(const float* values, int64_t count, double* sum) {
+  ForEachElement(count, [&](int64_t i) {
+    if (isinf(values[i]) || isnan(values[i])) atomicAdd(sum, nan(""));
+  });
+}
+
 __global__ void MarkNonzeroKernel(const float* values, int64_t count, uint8_t* marks) {
   ForEachElement(count, [&](int64_t i) {
     if (values[i] != 0.0f) marks[i] = 1;
@@ -99,6 +105,10 @@ cudaError_t AddSquares(const float* squares, int64_t count, const float* factor,
 cudaError_t WriteValues(const float* values, const uint32_t* indexes, int64_t count, float* to,
                         cudaStream_t stream) {
   return Launch(WriteValuesKernel, Grid(count), kThreads, 0, stream, values, indexes, count, to);
+}
+
+cudaError_t NoteNotFinite(const float* values, int64_t count, double* sum, cudaStream_t stream) {
+  return Launch(NoteNotFiniteKernel, Grid(count), kThreads, 0, stream, values, count, sum);
 }
 
 cudaError_t MarkNonzero(const float* values, int64_t count, uint8_t* marks, cudaStream_t stream) {

@@ -14,6 +14,7 @@ cudaError_t AddSquares(const float* squares, int64_t count, const float* factor,
                        float* sums, cudaStream_t stream);
 cudaError_t WriteValues(const float* values, const uint32_t* indexes, int64_t count, float* to,
                         cudaStream_t stream);
+cudaError_t NoteNotFinite(const float* values, int64_t count, double* sum, cudaStream_t stream);
 cudaError_t MarkNonzero(const float* values, int64_t count, uint8_t* marks, cudaStream_t stream);
 
 }  // namespace weir::gpu

@@ -57,16 +57,16 @@ __global__ void __launch_bounds__(kThreads) ProductKernel(Factor left, Factor ri
 }
 
 template <Take take, typename Put>
-cudaError_t Multiply(const Factor& left, const Factor& right, const Put& put, cudaStream_t stream) {
+cudaError_t Tiles(const Factor& left, const Factor& right, const Put& put, cudaStream_t stream) {
   const dim3 grid(BlocksFor(right.outer(), kTile), BlocksFor(left.outer(), kTile));
   return Launch(ProductKernel<take, Put>, grid, kThreads, 0, stream, left, right, put);
 }
 
 template <typename Put>
-cudaError_t Multiply(Factors factors, const Factor& left, const Factor& right, const Put& put,
-                     cudaStream_t stream) {
-  return factors == Factors::kBf16 ? Multiply<Take::kRounded>(left, right, put, stream)
-                                   : Multiply<Take::kAsIs>(left, right, put, stream);
+cudaError_t Tiles(Factors factors, const Factor& left, const Factor& right, const Put& put,
+                  cudaStream_t stream) {
+  return factors == Factors::kBf16 ? Tiles<Take::kRounded>(left, right, put, stream)
+                                   : Tiles<Take::kAsIs>(left, right, put, stream);
 }
 
 struct PutActivated {
@@ -100,35 +100,29 @@ struct PutKept {
 
 }  // namespace
 
-cudaError_t LinearForward(Factors factors, const RawMatrix<const float>& x,
-                          const RawMatrix<const float>& weight, const float* bias,
+cudaError_t LinearForward(Factors factors, const Factor& weight, const Factor& x, const float* bias,
                           kernels::Activation activation, const RawMatrix<float>& y,
                           cudaStream_t stream) {
   const PutActivated put{bias, activation == kernels::Activation::kRelu, y};
-  return Multiply(factors, Factor{weight, false}, Factor{x, true}, put, stream);
+  return Tiles(factors, weight, x, put, stream);
 }
 
-cudaError_t LinearBackwardData(Factors factors, const RawMatrix<const float>& dy,
-                               const RawMatrix<const float>& weight,
+cudaError_t LinearBackwardData(Factors factors, const Factor& weight, const Factor& dy,
                                const RawMatrix<const float>& relu_output,
                                const RawMatrix<float>& dx, cudaStream_t stream) {
-  return Multiply(factors, Factor{weight, true}, Factor{dy, true}, PutCut{relu_output, dx}, stream);
+  return Tiles(factors, weight, dy, PutCut{relu_output, dx}, stream);
 }
 
-cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& dy,
-                                 const RawMatrix<const float>& x, bool accumulate,
-                                 const RawMatrix<float>& dw, cudaStream_t stream) {
-  const PutKept put{accumulate ? 1.0f : 0.0f, dw};
-  return Multiply(factors, Factor{dy, false}, Factor{x, false}, put, stream);
+cudaError_t Multiply(Factors factors, const Factor& left, const Factor& right, float keep,
+                     const RawMatrix<float>& to, cudaStream_t stream) {
+  return Tiles(factors, left, right, PutKept{keep, to}, stream);
 }
 
-cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,
-                                  const RawMatrix<const float>& x, float keep,
-                                  const RawMatrix<float>& sums, cudaStream_t stream) {
-  const PutKept put{keep, sums};
-  const Factor left{dy, false}, right{x, false};
-  return factors == Factors::kBf16 ? Multiply<Take::kSquaredAndRounded>(left, right, put, stream)
-                                   : Multiply<Take::kSquared>(left, right, put, stream);
+cudaError_t MultiplySquares(Factors factors, const Factor& left, const Factor& right, float keep,
+                            const RawMatrix<float>& to, cudaStream_t stream) {
+  const PutKept put{keep, to};
+  return factors == Factors::kBf16 ? Tiles<Take::kSquaredAndRounded>(left, right, put, stream)
+                                   : Tiles<Take::kSquared>(left, right, put, stream);
 }
 
 }  // namespace weir::gpu

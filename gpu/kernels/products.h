@@ -3,26 +3,26 @@
 #pragma once
 
 #include "common/kernels/kernel_arguments.h"
-#include "gpu/kernels/raw_views.h"
+#include "gpu/kernels/factor.h"
 
 namespace weir::gpu {
 
 // Whether factors are rounded on the way; sums are of 32 bits. What is here does not round to TF32.
 enum class Factors { kF32, kBf16, kTf32 };
 
-cudaError_t LinearForward(Factors factors, const RawMatrix<const float>& x,
-                          const RawMatrix<const float>& weight, const float* bias,
+// What lies turned comes as a turned factor; x: [samples, inputs], dy: [samples, outputs].
+cudaError_t LinearForward(Factors factors, const Factor& weight, const Factor& x, const float* bias,
                           kernels::Activation activation, const RawMatrix<float>& y,
                           cudaStream_t stream);
-cudaError_t LinearBackwardData(Factors factors, const RawMatrix<const float>& dy,
-                               const RawMatrix<const float>& weight,
+// weight: [inputs, outputs].
+cudaError_t LinearBackwardData(Factors factors, const Factor& weight, const Factor& dy,
                                const RawMatrix<const float>& relu_output,
                                const RawMatrix<float>& dx, cudaStream_t stream);
-cudaError_t LinearBackwardWeight(Factors factors, const RawMatrix<const float>& dy,
-                                 const RawMatrix<const float>& x, bool accumulate,
-                                 const RawMatrix<float>& dw, cudaStream_t stream);
-cudaError_t LinearBackwardSquares(Factors factors, const RawMatrix<const float>& dy,
-                                  const RawMatrix<const float>& x, float keep,
-                                  const RawMatrix<float>& sums, cudaStream_t stream);
+// to = keep to + left right: to(row, column) is the sum over k of left(row, k) right(column, k), or
+// of the squares of both.
+cudaError_t Multiply(Factors factors, const Factor& left, const Factor& right, float keep,
+                     const RawMatrix<float>& to, cudaStream_t stream);
+cudaError_t MultiplySquares(Factors factors, const Factor& left, const Factor& right, float keep,
+                            const RawMatrix<float>& to, cudaStream_t stream);
 
 }  // namespace weir::gpu

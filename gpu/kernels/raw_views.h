@@ -1,4 +1,5 @@
-// Views as kernels take them: a device's addresses, taken out.
+// Views as kernels take them: a device's addresses, taken out. What lies turned is its transpose
+// here, whose rows are samples.
 //
 // Place in the life of a batch: forward, loss, backward and what follows until the push.
 // Thread rule: values.
@@ -21,11 +22,13 @@ struct RawMatrix {
   }
 };
 
-inline RawMatrix<float> Raw(const kernels::DeviceMatrix& view) {
-  return {view.data.address(), view.row_count, view.column_count, view.stride};
+// Of a turned matrix, [samples, features]: the first sample's signs. The next one's are the stride
+// behind, in words.
+inline uint32_t* SignsOf(const RawMatrix<float>& turned) {
+  return reinterpret_cast<uint32_t*>(turned.data + kernels::SignsBegin(turned.column_count));
 }
-inline RawMatrix<const float> Raw(const kernels::ConstDeviceMatrix& view) {
-  return {view.data.address(), view.row_count, view.column_count, view.stride};
+inline const uint32_t* SignsOf(const RawMatrix<const float>& turned) {
+  return reinterpret_cast<const uint32_t*>(turned.data + kernels::SignsBegin(turned.column_count));
 }
 
 inline unsigned BlocksFor(int64_t count, int64_t per_block) {

@@ -6,6 +6,7 @@
 
 #include "gpu/kernels/bfloat16.h"
 #include "gpu/kernels/product_factor.h"
+#include "gpu/kernels/turned.h"
 
 namespace weir::gpu {
 namespace {
@@ -73,9 +74,11 @@ cudaError_t SumRows(const RawMatrix<const float>& from, float keep, float* sums,
 
 }  // namespace
 
-cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
+cudaError_t BiasBackward(const Factor& dy, bool accumulate, float* bias_gradient,
                          cudaStream_t stream) {
-  return SumRows<Take::kAsIs>(dy, accumulate ? 1.0f : 0.0f, bias_gradient, SeeNothing{}, stream);
+  const float keep = accumulate ? 1.0f : 0.0f;
+  if (dy.is_turned) return SumColumns(dy.matrix, keep, bias_gradient, stream);
+  return SumRows<Take::kAsIs>(dy.matrix, keep, bias_gradient, SeeNothing{}, stream);
 }
 
 cudaError_t BiasBackwardAndRound(const RawMatrix<const float>& dy, bool accumulate,
@@ -85,9 +88,9 @@ cudaError_t BiasBackwardAndRound(const RawMatrix<const float>& dy, bool accumula
                               stream);
 }
 
-cudaError_t BiasBackwardSquares(const RawMatrix<const float>& dy, float keep, float* sums,
-                                cudaStream_t stream) {
-  return SumRows<Take::kSquared>(dy, keep, sums, SeeNothing{}, stream);
+cudaError_t BiasBackwardSquares(const Factor& dy, float keep, float* sums, cudaStream_t stream) {
+  if (dy.is_turned) return SumColumnSquares(dy.matrix, keep, sums, stream);
+  return SumRows<Take::kSquared>(dy.matrix, keep, sums, SeeNothing{}, stream);
 }
 
 }  // namespace weir::gpu

@@ -4,17 +4,18 @@
 
 #include <cstdint>
 
-#include "gpu/kernels/raw_views.h"
+#include "gpu/kernels/factor.h"
 
 namespace weir::gpu {
 
-cudaError_t BiasBackward(const RawMatrix<const float>& dy, bool accumulate, float* bias_gradient,
+// dy: [outputs, samples].
+cudaError_t BiasBackward(const Factor& dy, bool accumulate, float* bias_gradient,
                          cudaStream_t stream);
-// The same, and rounded = dy as bfloat16, of the same shape: dy is read once for both.
+// The same of what is not turned, and rounded = dy as bfloat16, of the same shape: dy is read once
+// for both.
 cudaError_t BiasBackwardAndRound(const RawMatrix<const float>& dy, bool accumulate,
                                  float* bias_gradient, const RawMatrix<uint16_t>& rounded,
                                  cudaStream_t stream);
-cudaError_t BiasBackwardSquares(const RawMatrix<const float>& dy, float keep, float* sums,
-                                cudaStream_t stream);
+cudaError_t BiasBackwardSquares(const Factor& dy, float keep, float* sums, cudaStream_t stream);
 
 }  // namespace weir::gpu

@@ -52,7 +52,8 @@ inline CardEnqueued EnqueuedOnCard() { return gpu::emulator::EnqueuedSoFar(); }
 using CardLibrary = gpu::emulator::Library;
 inline const std::vector<CardLibrary>& CardLibraries() {
   static const std::vector<CardLibrary> there_and_not = {CardLibrary::kGood, CardLibrary::kAbsent,
-                                                         CardLibrary::kTakesNothing};
+                                                         CardLibrary::kTakesNothing,
+                                                         CardLibrary::kEndsNothing};
   return there_and_not;
 }
 inline void SetCardLibrary(CardLibrary library) { gpu::emulator::faults().cublas_lt = library; }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <utility>
 
 #include "common/base/strings.h"
 #include "common/device/cpu_device.h"
@@ -13,15 +13,16 @@ namespace {
 constexpr double kBytesPerSecond = 3.0e12, kOperationsPerSecond = 700e12;
 
 std::vector<float> Contents(const kernels::ConstDeviceMatrix& matrix, device::Stream& stream) {
-  const auto size =
-      static_cast<size_t>((matrix.row_count - 1) * matrix.stride + matrix.column_count);
-  std::vector<float> all(size), contents;
-  stream.CopyToHost<float>({matrix.data, size}, all);
+  const auto [rows, length] = matrix.is_turned ? std::pair(matrix.column_count, matrix.row_count)
+                                               : std::pair(matrix.row_count, matrix.column_count);
+  std::vector<float> all(static_cast<size_t>((rows - 1) * matrix.stride + length)), contents;
+  stream.CopyToHost<float>({matrix.data, all.size()}, all);
   (void)stream.Synchronize();  // what failed stays the stream's
   for (int64_t r = 0; r < matrix.row_count; ++r) {
-    const auto row = std::span(all).subspan(static_cast<size_t>(r * matrix.stride),
-                                            static_cast<size_t>(matrix.column_count));
-    contents.insert(contents.end(), row.begin(), row.end());
+    for (int64_t c = 0; c < matrix.column_count; ++c) {
+      contents.push_back(all[static_cast<size_t>(matrix.is_turned ? c * matrix.stride + r
+                                                                  : r * matrix.stride + c)]);
+    }
   }
   return contents;
 }

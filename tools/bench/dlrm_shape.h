@@ -30,6 +30,16 @@ inline constexpr std::array<GemmShape, 8> kDlrmLayers = {{{13, 512, true},
                                                           {256, 128},
                                                           {128, 1}}};
 
+// What one layer of an MLP gives and the next one takes.
+constexpr bool IsHidden(int64_t width) {
+  bool is_given = false, is_taken = false;
+  for (const GemmShape& layer : kDlrmLayers) {
+    is_given = is_given || layer.outputs == width;
+    is_taken = is_taken || layer.inputs == width;
+  }
+  return is_given && is_taken;
+}
+
 // Weights and biases.
 constexpr int64_t DenseElements() {
   int64_t elements = 0;

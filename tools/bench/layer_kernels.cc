@@ -20,7 +20,9 @@ void PlaceBackwardData(const GemmShape& layer, int64_t n, Placing at) {
   const auto dy = at.Activations(layer.outputs, n, 1);
   const auto weight = at.Matrix(layer.outputs, layer.inputs, layer.inputs, 0.1f);
   const auto dx = at.Result(at.Activations(layer.inputs, n));
-  at.Do([=] { at.kernels().linear_backward_data(at.stream(), dy, weight, {}, dx); });
+  // A hidden layer's are a ReLU's.
+  const auto x = IsHidden(layer.inputs) ? at.Rectified(layer.inputs, n) : kernels::DeviceMatrix();
+  at.Do([=] { at.kernels().linear_backward_data(at.stream(), dy, weight, x, dx); });
 }
 
 void PlaceBackwardWeight(const GemmShape& layer, int64_t n, Placing at) {
@@ -38,8 +40,8 @@ CardKernel BareProduct(const char* name, int64_t m, int64_t n, int64_t k) {
   const double bytes = 4.0 * static_cast<double>(m * k + k * n + m * n);
   return Named(name, bytes, 2.0 * static_cast<double>(m * n * k), [=](Placing at) {
     const auto left = at.Matrix(k, m, m, 0.1f);
-    const auto right = at.Activations(k, n, 1);
-    const auto sums = at.Result(at.Activations(m, n));
+    const auto right = at.Matrix(k, n, kernels::PaddedStride(n), 1);
+    const auto sums = at.Result(at.Matrix(m, n, kernels::PaddedStride(n)));
     at.Do([=] { at.kernels().linear_backward_data(at.stream(), right, left, {}, sums); });
   });
 }

@@ -3,6 +3,8 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,15 +43,18 @@ class Placing {
 
   // Numbers below `scale`, of both signs; 0: zeros.
   kernels::DeviceMatrix Matrix(int64_t rows, int64_t columns, int64_t stride, float scale = 0) {
-    std::vector<float> values(static_cast<size_t>(rows * stride));
-    for (float& value : values) {
-      if (scale != 0) value = scale * static_cast<float>(2 * random_.NextUnit() - 1);
-    }
-    return {Put(values), rows, columns, stride};
+    return {Put(Drawn(rows * stride, scale)), rows, columns, stride};
   }
-  // Features by samples.
+  // Features by samples; hidden ones as the device has them.
   kernels::DeviceMatrix Activations(int64_t features, int64_t samples, float scale = 0) {
-    return Matrix(features, samples, kernels::PaddedStride(samples), scale);
+    const int64_t stride = kernels::PaddedStride(samples);
+    return Lying(Drawn(features * stride, scale), features, samples);
+  }
+  // A ReLU's.
+  kernels::DeviceMatrix Rectified(int64_t features, int64_t samples) {
+    std::vector<float> values = Drawn(features * kernels::PaddedStride(samples), 1);
+    for (float& value : values) value = std::max(value, 0.0f);
+    return Lying(values, features, samples);
   }
   kernels::DeviceMatrix Result(const kernels::DeviceMatrix& matrix) {
     placed_->results.emplace_back(matrix);
@@ -57,6 +62,35 @@ class Placing {
   }
 
  private:
+  std::vector<float> Drawn(int64_t count, float scale) {
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) {
+      if (scale != 0) value = scale * static_cast<float>(2 * random_.NextUnit() - 1);
+    }
+    return values;
+  }
+
+  // values: features by samples, of a padded stride.
+  kernels::DeviceMatrix Lying(const std::vector<float>& values, int64_t features, int64_t samples) {
+    const int64_t stride = kernels::PaddedStride(samples);
+    if (!IsHidden(features) || !compute_.turns_hidden) {
+      return {Put(values), features, samples, stride};
+    }
+    const int64_t turned_stride = kernels::TurnedStride(features);
+    std::vector<float> turned(static_cast<size_t>(samples * turned_stride));
+    for (int64_t f = 0; f < features; ++f) {
+      for (int64_t s = 0; s < samples; ++s) {
+        const float value = values[static_cast<size_t>(f * stride + s)];
+        turned[static_cast<size_t>(s * turned_stride + f)] = value;
+        float& signs =
+            turned[static_cast<size_t>(s * turned_stride + kernels::SignsBegin(features) + f / 32)];
+        const uint32_t sign = value > 0 ? 1 : 0;
+        signs = std::bit_cast<float>(std::bit_cast<uint32_t>(signs) | sign << f % 32);
+      }
+    }
+    return {Put(turned), features, samples, turned_stride, true};
+  }
+
   const kernels::Compute& compute_;
   device::Stream& stream_;
   PlacedKernel* placed_;

@@ -78,6 +78,16 @@ void PlaceLoss(int64_t n, Placing at) {
   });
 }
 
+// Of parameters and gradients.
+void PlaceNote(int64_t /*n*/, Placing at) {
+  constexpr int64_t kCount = DenseElements();
+  const auto values = at.Matrix(2, kCount, kCount, 1);
+  const auto sum = at.Put(std::vector<double>(1));
+  for (const int64_t row : {0, 1}) {
+    at.Do([=] { at.kernels().note_not_finite(at.stream(), {values.row(row), kCount}, sum); });
+  }
+}
+
 // The same kernel of all layers, as one.
 void AddTo(std::vector<CardKernel>* sums, const CardKernel& kernel) {
   auto sum = std::ranges::find(*sums, kernel.name, &CardKernel::name);
@@ -110,6 +120,7 @@ std::vector<CardKernel> StepKernels(int64_t batch) {
       named("pool_tables", 8 * n * kRowFloats + 4 * n * kTables, 0, PlacePool),
       named("interaction_forward", 4 * n * kBlock, n * kSums, PlaceInteraction),
       named("loss", 12 * n, 60 * n, PlaceLoss),
+      named("note_not_finite", 8.0 * DenseElements(), 0, PlaceNote),
       named("interaction_backward", 8 * n * kBlock, 2 * n * kSums, PlaceInteractionBackward),
       named("scatter_tables", 12 * n * kRowFloats + 4 * n * kTables, 0, PlaceScatter)};
   for (const GemmShape& layer : kDlrmLayers) {

@@ -37,6 +37,8 @@ class Shape:
         layers = re.findall(r"\{(\d+), (\d+)(, true)?\}", text)
         self.layers = [(int(inputs), int(outputs), bool(first)) for inputs, outputs, first in layers]
         self.vectors = self.tables + 1
+        given, taken = {outputs for _, outputs, _ in self.layers}, {inputs for inputs, _, _ in self.layers}
+        self.hidden = given & taken  # widths of what one layer of an MLP gives and the next one takes
         self.elements = sum((inputs + 1) * outputs for inputs, outputs, _ in self.layers)
         self.sampled = sum(sampled(inputs * outputs) + sampled(outputs) for inputs, outputs, _ in self.layers)
 
@@ -64,22 +66,28 @@ def kernels(shape, batch):
     yield ("linear_backward_weight", *total(product(o, i, n) for i, o, _ in shape.layers))
     yield ("interaction_backward", 8 * n * (f * d + d + pairs), 2 * n * f * f * d)
     yield ("scatter_tables", 12 * n * t * d + 4 * n * t, 0)
+    yield ("note_not_finite", 8 * shape.elements, 0)
     yield ("accumulate_and_select", int((12 + 6 * SELECTED) * shape.elements), 2 * shape.elements)
 
 
 def of_layers(shape, batch):
     """Kernels of layers that only some models or policies have."""
-    hidden = batch * sum(outputs for _, outputs, _ in shape.layers)
+    whole = batch * sum(outputs for _, outputs, _ in shape.layers)
+    hidden = batch * sum(outputs for _, outputs, _ in shape.layers if outputs in shape.hidden)
+    last = whole - hidden
     biases = sum(outputs for _, outputs, _ in shape.layers)
     factors = batch * sum(inputs + outputs for inputs, outputs, _ in shape.layers)
-    yield ("bias and ReLU", 8 * hidden, 2 * hidden, "after products of cuBLASLt, all layers")
-    yield ("relu_backward", 12 * hidden, 0, "after products of cuBLASLt, all layers")
-    yield ("bias's gradient", 4 * hidden, hidden, "all layers; with `precision: BF16` on the way of rounding")
-    yield ("sigmoid_forward", 8 * hidden, 20 * hidden, "sigmoid in all layers")
-    yield ("sigmoid_backward", 12 * hidden, 3 * hidden, "sigmoid in all layers")
+    yield ("bias and ReLU", 8 * last, 2 * last, "after products of cuBLASLt, last layers of an MLP")
+    yield ("relu_backward", 12 * last, 0, "last layers of an MLP")
+    yield ("bias's gradient", 4 * last, last, "last layers of an MLP; with `precision: BF16` on the way of rounding")
+    yield ("bias and ReLU, hidden", 8 * hidden + hidden // 8, 2 * hidden, "where cuBLASLt takes no epilogue")
+    yield ("relu_backward, hidden", 8 * hidden + hidden // 8, 0, "where cuBLASLt takes no epilogue")
+    yield ("bias's gradient, hidden", 4 * hidden, hidden, "where cuBLASLt takes no epilogue")
+    yield ("sigmoid_forward", 8 * whole, 20 * whole, "sigmoid in all layers")
+    yield ("sigmoid_backward", 12 * whole, 3 * whole, "sigmoid in all layers")
     yield ("rounding to bfloat16", 6 * factors, 0, "`precision: BF16`, activations once each")
     yield ("linear_backward_squares", *total(product(o, i, batch) for i, o, _ in shape.layers), "`variance`, `hybrid`")
-    yield ("bias_backward_squares", 4 * hidden + 8 * biases, 2 * hidden, "`variance`, `hybrid`")
+    yield ("bias_backward_squares", 4 * whole + 8 * biases, 2 * whole, "`variance`, `hybrid`")
     yield ("sigmoid", 8 * batch, 20 * batch, "evaluation")
 
 
@@ -148,24 +156,35 @@ def beside_table(shape, batch):
 
 
 def epilogues(shape, batch):
-    """What cuBLASLt's epilogues would save at most, and what keeps us from them."""
-    all_of = batch * sum(outputs for _, outputs, _ in shape.layers)
-    # What a ReLU made and the next layer of the same MLP takes.
-    cut = batch * sum(inputs for inputs, _, first in shape.layers if not first and inputs in
-                      {outputs for _, outputs, _ in shape.layers})
-    bounds = (
-        ("`BIAS`, `RELU_BIAS`", 8 * all_of, "the bias runs along the rows of a column-major result, which are our samples; a row-major result is refused with a bias"),
-        ("`RELU`, `RELU_AUX`", 0, "a NaN becomes 0, so that a run would not end by it and would not name the layer; no pass goes, for the bias comes first"),
-        ("`DRELU`", 12 * cut - cut // 4, "takes the bits that `RELU_AUX` writes, in a buffer for each layer from forward to backward"),
-        ("`BGRADB`", 4 * all_of, "takes its factor turned, samples one after the other; ours lies the other way. It sums what was rounded, and does not add to what is there"),
+    """What cuBLASLt's epilogues save at most."""
+    hidden = batch * sum(outputs for _, outputs, _ in shape.layers if outputs in shape.hidden)
+    last = batch * sum(outputs for _, outputs, _ in shape.layers if outputs not in shape.hidden)
+    saved = (
+        ("`RELU_AUX_BIAS`; `BIAS` where there is no ReLU", "forward", 8 * hidden),
+        ("`DRELU`", "backward, of the data", 8 * hidden),
+        ("`BGRADB`", "backward, of the weights", 4 * hidden),
     )
     lines = ["", "## Epilogues of cuBLASLt", "",
-             "A product may end with bias, ReLU or their gradients. That would save at most, at batch %s:" % format(batch, ","), "",
-             "| epilogue | MB | us | why not |", "|---|---|---|---|"]
-    for name, byte_count, why in bounds:
-        lines.append("| %s | %.1f | %.1f | %s |" % (name, byte_count / 1e6, floor_us(byte_count, 0), why))
-    return lines + ["", "The rows and columns are as `cublasLt.h` has them. Orders, and that `BGRADB` wants its factor turned, are as NVIDIA's nvmath-python asks for them; what becomes of a NaN",
-                    "is from NVIDIA's forum. None of it was tried on a card by us."]
+             "A product of hidden layers ends with bias, ReLU or their gradients, and its result is not gone over again. At batch %s that saves:" % format(batch, ","), "",
+             "| epilogue | of which product | MB | us |", "|---|---|---|---|"]
+    for name, whose, byte_count in saved:
+        lines.append("| %s | %s | %.1f | %.1f |" % (name, whose, byte_count / 1e6, floor_us(byte_count, 0)))
+    return lines + [""] + EPILOGUES.strip().replace("LAST", "%.1f" % floor_us(24 * last, 0)).split("\n")
+
+
+EPILOGUES = """
+
+- A bias runs along the rows of the library's column-major results. So hidden layers lie turned on a card, sample after sample; what an MLP takes and gives lies feature after feature,
+  as on the CPU, and its last layer has passes of its own (LAST us in all).
+- `RELU_AUX_BIAS` writes a bit for each element, which `DRELU` reads. They lie behind each sample's features, in the same buffer (`common/kernels/views.h`).
+- `BGRADB` sums what is multiplied: with `precision: BF16` what was rounded. It does not add to what is there; where a product adds, a kernel of ours sums.
+- Where the library refuses an epilogue for a shape, it multiplies without one, and kernels of ours go over the result (`gpu/kernels/turned.cu`); the log says so.
+- A ReLU's epilogue may make 0 of NaN, so that a loss would not tell of a run that has diverged. `note_not_finite` looks at the MLPs' parameters and gradients in each step: what is no
+  number there ends the run as a loss that is none does, and the first place is named.
+
+What becomes of a NaN is from NVIDIA's forum; orders are as NVIDIA's nvmath-python asks for them. None of it was tried on a card by us: the emulator's library is as strict, and makes 0
+of NaN.
+"""
 
 
 GRAPHS = """
@@ -176,7 +195,7 @@ and from then on the host starts all of it by one call. A step has
 
 | graph | of which steps |
 |---|---|
-| forward, loss and its copy to the host, backward | all; one for full batches and one for each size of a last one. Not of a model with splits: there frames come and go |
+| forward, loss, backward, `note_not_finite`, and the loss's copy to the host | all; one for full batches and one for each size of a last one. Not of a model with splits: there frames come and go |
 | the marks of units that are alive | of a model with ReLUs |
 | clipping of the dense gradient, and of its squares | with `clip_norm` |
 | upload of the plans, what must be finite and its copy, accumulating and selecting | with servers, of layers that a policy selects from on the card. Where ranks of samples go into the plans, these are uploaded before |
@@ -216,9 +235,8 @@ def page():
             format(shape.elements, ","), 100 * SELECTED), "",
         "**Not measured:** no kernel has run on a card yet. What a card says will stand beside this, and the difference is what is left to do.",
         "Kernels that are launched once for each layer are counted together. Activations are read and written in 32 bits.",
-        "Beyond the floors: with cuBLASLt, bias and ReLU, the ReLU's gradient and the bias's are passes over memory of their own, nearly as many bytes again;",
-        "with `precision: BF16` each factor is first copied as bfloat16, and the bias's gradient is summed on the way. What cuBLASLt has for that is",
-        "[further down](#epilogues-of-cublaslt), and what the host enqueues by one call is [at the end](#what-is-in-the-graph).",
+        "Beyond the floors: with `precision: BF16` each factor is first copied as bfloat16. How products end is [further down](#epilogues-of-cublaslt),",
+        "and what the host enqueues by one call is [at the end](#what-is-in-the-graph).",
     ]
     for batch in BATCHES:
         lines += table(shape, batch)

@@ -91,7 +91,12 @@ Status Dlrm::TrainSlice(const Input& input, const Slice& slice, int64_t mean_row
     loss_.Compute(input.stream, batch_, slice, mean_rows, &stages_.back());
   }
   const Timed timed(&times.backward);
-  return Backward(input, slice, gradients);
+  WEIR_RETURN_IF_ERROR(Backward(input, slice, gradients));
+  const auto flat_count = static_cast<size_t>(layout_->flat_element_count());
+  loss_.NoteNotFinite(input.stream, {input.parameters, flat_count});
+  loss_.NoteNotFinite(input.stream, {gradients.dense, flat_count});
+  loss_.StartDownload(input.stream);
+  return OkStatus();
 }
 
 void Dlrm::RepeatSlice(const Input& input, const Slice& slice, int64_t mean_rows,

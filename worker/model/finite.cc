@@ -1,7 +1,9 @@
 #include "worker/model/finite.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/base/hogwild.h"
@@ -22,10 +24,23 @@ bool AllFinite(device::Stream& stream, device::Span<const float> values) {
 }
 
 bool AllFinite(device::Stream& stream, const kernels::ConstDeviceMatrix& matrix) {
-  for (int64_t r = 0; r < matrix.row_count; ++r) {
-    if (!AllFinite(stream, {matrix.row(r), static_cast<size_t>(matrix.column_count)})) return false;
+  const auto [rows, length] = matrix.is_turned ? std::pair(matrix.column_count, matrix.row_count)
+                                               : std::pair(matrix.row_count, matrix.column_count);
+  for (int64_t r = 0; r < rows; ++r) {
+    if (!AllFinite(stream, {matrix.row(r), static_cast<size_t>(length)})) return false;
   }
   return true;
+}
+
+Result<bool> FiniteWatch::AreFinite(device::Stream& stream,
+                                    std::initializer_list<device::Span<const float>> values) const {
+  stream.Zero(sum_.device());
+  for (const device::Span<const float>& of : values) {
+    kernels_->note_not_finite(stream, {of.data, static_cast<int64_t>(of.size)}, sum_.device().data);
+  }
+  sum_.Download(stream, 1);
+  WEIR_RETURN_IF_ERROR(stream.Synchronize());
+  return std::isfinite(sum_.host().front());
 }
 
 }  // namespace weir::model

@@ -1,18 +1,36 @@
-// Looks for NaN and infinity, to say where a diverged run went wrong. Used on the failure path
-// only.
+// Looks for NaN and infinity: on a device whether there are any, and on the failure path where, to
+// say where a diverged run went wrong.
 //
-// Place in the life of a batch: after the loss, when that is not finite.
-// Thread rule: any thread; the floats may be replica weights that are written meanwhile
-// (common/base/hogwild.h).
+// Place in the life of a batch: after the loss, or after backward where no loss tells.
+// Thread rule: any thread, with a watch of its own; the floats may be replica weights that are
+// written meanwhile (common/base/hogwild.h).
 #pragma once
 
-#include "common/device/device.h"
-#include "common/kernels/views.h"
+#include <initializer_list>
+
+#include "common/base/status.h"
+#include "common/device/buffers.h"
+#include "common/kernels/compute.h"
 
 namespace weir::model {
 
 // They wait for what the stream has to do. What cannot be copied from the device counts as finite.
 bool AllFinite(device::Stream& stream, device::Span<const float> values);
 bool AllFinite(device::Stream& stream, const kernels::ConstDeviceMatrix& matrix);
+
+// For that alone the host waits: an answer is a number, whatever was looked at.
+class FiniteWatch {
+ public:
+  explicit FiniteWatch(const kernels::Compute& compute)
+      : kernels_(compute.kernels), sum_(*compute.device, 1, "what must be finite") {}
+
+  // Waits for what the stream has to do.
+  Result<bool> AreFinite(device::Stream& stream,
+                         std::initializer_list<device::Span<const float>> values) const;
+
+ private:
+  const kernels::DeviceKernels* kernels_;
+  device::Mirror<double> sum_;  // [1]
+};
 
 }  // namespace weir::model

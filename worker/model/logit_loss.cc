@@ -16,14 +16,22 @@ kernels::Loss LossOf(const v1::LossConfig& config) {
 }  // namespace
 
 LogitLoss::LogitLoss(const v1::LossConfig& config, const kernels::Compute& compute)
-    : kernels_(compute.kernels), loss_(LossOf(config)), sum_(*compute.device, 1, "the loss") {}
+    : kernels_(compute.kernels),
+      looks_(compute.turns_hidden),
+      loss_(LossOf(config)),
+      sum_(*compute.device, 1, "the loss") {}
 
 void LogitLoss::Compute(device::Stream& stream, const DeviceBatch& batch, const Slice& slice,
                         int64_t mean_rows, Stage* stage) const {
   kernels_->loss(stream, loss_, {stage->output(slice).data, slice.row_count}, batch.Labels(slice),
                  mean_rows, {stage->output_gradient(slice).data, slice.row_count},
                  sum_.device().data);
-  sum_.Download(stream, 1);
+}
+
+void LogitLoss::NoteNotFinite(device::Stream& stream, device::Span<const float> values) const {
+  if (!looks_) return;
+  kernels_->note_not_finite(stream, {values.data, static_cast<int64_t>(values.size)},
+                            sum_.device().data);
 }
 
 Result<double> LogitLoss::AwaitSum(device::Stream& stream) const {

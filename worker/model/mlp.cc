@@ -37,7 +37,7 @@ void CheckSize(const compress::SquareSums& squares, const TensorSpec& tensor) {
 Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activations activations,
          const kernels::Compute& compute, int64_t max_samples,
          const compress::SquareSumsOfTensors& squares)
-    : kernels_(compute.kernels) {
+    : kernels_(compute.kernels), turns_hidden_(compute.turns_hidden) {
   CHECK(!weights.empty());
   CHECK_EQ(activations.size(), weights.size());
   CHECK(squares.empty() || squares.size() == layout.tensors().size());
@@ -56,20 +56,21 @@ Mlp::Mlp(const ModelLayout& layout, std::span<const uint32_t> weights, Activatio
     CheckSize(layer.weight_squares, *layer.weight);
     CheckSize(layer.bias_squares, *layer.bias);
     if (!is_last) {
-      layer.output = MakeActivations(*compute.device, layer.weight->row_count, max_samples);
-      layer.output_gradient =
-          MakeActivations(*compute.device, layer.weight->row_count, max_samples);
+      layer.output = MakeHidden(compute, layer.weight->row_count, max_samples);
+      layer.output_gradient = MakeHidden(compute, layer.weight->row_count, max_samples);
     }
     layers_.push_back(std::move(layer));
   }
 }
 
 DeviceMatrix Mlp::HiddenGradient(size_t layer, const Slice& slice) {
-  return SliceOf(layers_[layer].output_gradient, layers_[layer].weight->row_count, slice);
+  return HiddenSliceOf(layers_[layer].output_gradient, layers_[layer].weight->row_count, slice,
+                       turns_hidden_);
 }
 
-ConstDeviceMatrix Mlp::HiddenOutput(size_t layer, const Slice& slice) const {
-  return SliceOf(layers_[layer].output, layers_[layer].weight->row_count, slice);
+DeviceMatrix Mlp::HiddenOutput(size_t layer, const Slice& slice) const {
+  return HiddenSliceOf(layers_[layer].output, layers_[layer].weight->row_count, slice,
+                       turns_hidden_);
 }
 
 void Mlp::Forward(device::Stream& stream, device::Pointer<const float> parameters,
@@ -78,7 +79,7 @@ void Mlp::Forward(device::Stream& stream, device::Pointer<const float> parameter
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const DeviceMatrix y = is_last ? output : SliceOf(layer.output, layer.weight->row_count, slice);
+    const DeviceMatrix y = is_last ? output : HiddenOutput(i, slice);
     const bool is_relu = layer.activation == v1::ModelConfig::RELU;
     kernels_->linear_forward(stream, x, WeightView(*layer.weight, parameters),
                              BiasView(*layer.bias, parameters),

@@ -6,8 +6,8 @@
 // Thread rule: thread-compatible; one per Hogwild thread. The replica may change while it is read
 // (common/base/hogwild.h), so forward and backward of one step may see different weights.
 // Owns the outputs of all layers but the last, which the caller places; borrows layout, device and
-// kernels. Activations are features by samples (common/kernels/kernel_table.h). Allocates at
-// construction only.
+// kernels. Activations are features by samples (common/kernels/kernel_table.h); its own lie turned
+// where the device asks for that. Allocates at construction only.
 #pragma once
 
 #include <cstdint>
@@ -83,9 +83,10 @@ class Mlp {
                           const kernels::ConstDeviceMatrix& output,
                           const kernels::DeviceMatrix& gradient) const;
   kernels::DeviceMatrix HiddenGradient(size_t layer, const Slice& slice);
-  kernels::ConstDeviceMatrix HiddenOutput(size_t layer, const Slice& slice) const;
+  kernels::DeviceMatrix HiddenOutput(size_t layer, const Slice& slice) const;
 
   const kernels::DeviceKernels* kernels_;
+  bool turns_hidden_;
   std::vector<Layer> layers_;
 };
 

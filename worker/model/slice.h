@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "common/device/buffers.h"
-#include "common/kernels/views.h"
+#include "common/kernels/compute.h"
 #include "common/layout/message_bound.h"
 
 namespace weir::model {
@@ -45,6 +45,19 @@ inline device::Buffer<float> MakeActivations(device::Device& device, int64_t fea
 inline kernels::DeviceMatrix SliceOf(const device::Buffer<float>& buffer, int64_t features,
                                      const Slice& slice) {
   return {buffer.data(), features, slice.row_count, kernels::PaddedStride(slice.row_count)};
+}
+
+// The same of what hidden layers give, which a device may have turned (Compute::turns_hidden).
+inline device::Buffer<float> MakeHidden(const kernels::Compute& compute, int64_t features,
+                                        int64_t max_samples) {
+  if (!compute.turns_hidden) return MakeActivations(*compute.device, features, max_samples);
+  return {*compute.device, static_cast<size_t>(max_samples * kernels::TurnedStride(features)),
+          "activations"};
+}
+inline kernels::DeviceMatrix HiddenSliceOf(const device::Buffer<float>& buffer, int64_t features,
+                                           const Slice& slice, bool is_turned) {
+  if (!is_turned) return SliceOf(buffer, features, slice);
+  return {buffer.data(), features, slice.row_count, kernels::TurnedStride(features), true};
 }
 
 }  // namespace weir::model

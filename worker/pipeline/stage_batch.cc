@@ -8,10 +8,15 @@
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
 #include "common/wire/frame.h"
+#include "worker/model/finite.h"
 #include "worker/model/kernels_for.h"
 
 namespace weir::worker {
 namespace {
+
+constexpr const char* kHasDiverged =
+    "Training has diverged: try a smaller learning rate, and a transform for columns of large "
+    "values";
 
 // Calls use(slice, index) for each slice until one fails.
 template <typename Use>
@@ -42,6 +47,7 @@ StageMath::StageMath(const ModelLayout& layout, uint32_t trainer, uint32_t stage
       stream_(stream),
       squares_(std::move(squares)),
       loss_(layout.model().loss(), compute),
+      watch_(compute),
       end_(compute),
       probabilities_(*compute.device, static_cast<size_t>(compute.slice_rows), "probabilities"),
       whole_(split::MakeWholePolicy()),
@@ -102,16 +108,16 @@ Result<double> StageMath::Loss(device::Pointer<const float> parameters,
       ForEachSlice(*batch, compute_.slice_rows, [&](const model::Slice& slice, size_t i) -> Status {
         model::Stage& stage = batch->slices[i];
         loss_.Compute(stream_, *batch->on_device, slice, batch->name.mean_rows(), &stage);
+        loss_.StartDownload(stream_);
         WEIR_ASSIGN_OR_RETURN(const double of_slice, loss_.AwaitSum(stream_));
         sum += of_slice;
         if (std::isfinite(sum)) return OkStatus();
         std::string place =
             stage.FirstNonFinite(stream_, parameters, *batch->on_device, slice, rows);
         if (place.empty()) place = "none any more";  // the replica is written meanwhile
-        return Internal(StrCat(
-            "the loss is not finite; the first place in the last stage that is not: ", place,
-            ". Training has diverged: try a smaller learning rate, and a transform for columns "
-            "of large values"));
+        return Internal(
+            StrCat("the loss is not finite; the first place in the last stage that is not: ", place,
+                   ". ", kHasDiverged));
       });
   if (!status.ok()) return status;
   return sum;
@@ -136,8 +142,8 @@ Status StageMath::Backward(device::Pointer<const float> parameters,
                            StageBatch* batch, session::BodyWriter* output) {
   stream_.Zero(gradients.rows);
   stream_.Zero(gradients.row_squares);
-  return ForEachSlice(
-      *batch, compute_.slice_rows, [&](const model::Slice& slice, size_t i) -> Status {
+  WEIR_RETURN_IF_ERROR(
+      ForEachSlice(*batch, compute_.slice_rows, [&](const model::Slice& slice, size_t i) -> Status {
         model::Stage& stage = batch->slices[i];
         if (!is_last()) {
           WEIR_RETURN_IF_ERROR(end_.TakeBackward(
@@ -149,7 +155,27 @@ Status StageMath::Backward(device::Pointer<const float> parameters,
         return end_.SendBackward(
             stream_, {batch->number, stage_ - 1, *before_, MemoryOf(batch->before, slice)}, slice,
             stage.input_gradient(slice), [&] { return output->Next(); }, &counts_[stage_ - 1]);
-      });
+      }));
+  return CheckFinite(parameters, gradients.dense);
+}
+
+// Where hidden layers are turned a ReLU may make 0 of NaN, and no loss tells.
+Status StageMath::CheckFinite(device::Pointer<const float> parameters,
+                              device::Pointer<const float> gradients) {
+  if (!compute_.turns_hidden) return OkStatus();
+  const auto flat_count = static_cast<size_t>(layout_.flat_element_count());
+  WEIR_ASSIGN_OR_RETURN(
+      const bool are_finite,
+      watch_.AreFinite(stream_, {{parameters, flat_count}, {gradients, flat_count}}));
+  if (are_finite) return OkStatus();
+  for (const TensorSpec& tensor : layout_.tensors()) {
+    const auto count = static_cast<size_t>(tensor.element_count());
+    const bool is_parameter = model::AllFinite(stream_, {parameters + tensor.offset, count});
+    if (is_parameter && model::AllFinite(stream_, {gradients + tensor.offset, count})) continue;
+    return Internal(
+        StrCat(tensor.name, is_parameter ? "'s gradient" : "", " is not finite. ", kHasDiverged));
+  }
+  return OkStatus();  // the replica is written meanwhile
 }
 
 std::vector<model::SplitCounts> StageMath::TakeSplitCounts() {

@@ -23,6 +23,7 @@
 #include "worker/client/parameter_client.h"
 #include "worker/data/batch.h"
 #include "worker/model/device_batch.h"
+#include "worker/model/finite.h"
 #include "worker/model/logit_loss.h"
 #include "worker/model/split_counts.h"
 #include "worker/model/split_end.h"
@@ -89,6 +90,8 @@ class StageMath {
 
  private:
   void MakeRoom(StageBatch* batch) const;
+  Status CheckFinite(device::Pointer<const float> parameters,
+                     device::Pointer<const float> gradients);
   split::SplitPolicy* Policy(const std::unique_ptr<split::SplitPolicy>& policy,
                              Crossing crossing) const {
     return crossing == Crossing::kWhole ? whole_.get() : policy.get();
@@ -100,6 +103,7 @@ class StageMath {
   device::Stream& stream_;
   const compress::SquareSumsOfTensors squares_;
   const model::LogitLoss loss_;
+  const model::FiniteWatch watch_;
   model::SplitEnd end_;
   device::Mirror<float> probabilities_;                  // of a slice
   std::unique_ptr<split::SplitPolicy> before_, behind_;  // null at the model's ends

@@ -59,7 +59,21 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComput
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, size_t size) {
-  return CopyAttribute(value, size, attribute == CUBLASLT_MATMUL_DESC_TRANSA ? &desc->a : &desc->b);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return CopyAttribute(value, size, &desc->a);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return CopyAttribute(value, size, &desc->b);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return CopyAttribute(value, size, &desc->epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return CopyAttribute(value, size, &desc->vector);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return CopyAttribute(value, size, &desc->signs);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return CopyAttribute(value, size, &desc->signs_ld);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) { return Delete(desc); }

@@ -6,6 +6,10 @@
 struct WeirMatmulDesc {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void* vector = nullptr;  // a bias, or its gradient
+  void* signs = nullptr;   // of a ReLU's result, of column c from bit c signs_ld on
+  int64_t signs_ld = 0;
 };
 
 // Column-major: element (r, c) is at r + c ld.

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "gpu/emulator/library/descriptors.h"
+#include "gpu/emulator/library/epilogues.h"
+#include "gpu/emulator/library/problem.h"
 #include "gpu/emulator/machine.h"
 #include "gpu/emulator/stream_items.h"
 
@@ -14,13 +15,6 @@ namespace {
 constexpr uint64_t kWorkspaceBytes = 1 << 20;  // of an algorithm, where it may have as much
 constexpr int64_t kBf16Alignment = 16;         // of rows and of pointers, in bytes
 
-struct Problem {
-  WeirMatmulDesc desc;
-  WeirMatrixLayout a, b, c, d;
-
-  uint64_t depth() const { return desc.a == CUBLAS_OP_N ? a.columns : a.rows; }
-};
-
 struct Algorithm {
   uint64_t problem, workspace_bytes, alignments[4];
 };
@@ -29,6 +23,7 @@ static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 uint64_t HashOf(const Problem& problem) {
   uint64_t hash = static_cast<uint64_t>(problem.desc.compute) * 4 +
                   static_cast<uint64_t>(problem.desc.a) * 2 + static_cast<uint64_t>(problem.desc.b);
+  hash = hash * 1024 + problem.desc.epilogue;
   for (const WeirMatrixLayout* of : {&problem.a, &problem.b, &problem.c, &problem.d}) {
     for (const uint64_t part :
          {static_cast<uint64_t>(of->type), of->rows, of->columns, static_cast<uint64_t>(of->ld)}) {
@@ -57,7 +52,7 @@ cublasStatus_t Check(const Problem& of) {
   const bool are_types_known = of.a.type == of.b.type && of.c.type == CUDA_R_32F &&
                                of.d.type == CUDA_R_32F &&
                                (of.a.type == CUDA_R_32F || of.desc.compute == CUBLAS_COMPUTE_32F);
-  return are_types_known ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+  return are_types_known ? CheckEpilogue(of.desc, of.d) : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 // Numbers of 16 bits come by whole vectors.
@@ -66,44 +61,30 @@ bool AreVectorsAligned(const WeirMatrixLayout& layout, uint32_t alignment) {
          (layout.ld * 2 % kBf16Alignment == 0 && alignment >= kBf16Alignment);
 }
 
-float RoundedToTf32(float value) {
-  if (!std::isfinite(value)) return value;
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  bits = (bits + 0x1000u) & ~0x1fffu;
-  std::memcpy(&value, &bits, sizeof(bits));
-  return value;
-}
-
-float Load(const void* data, const WeirMatrixLayout& layout, bool is_tf32, uint64_t row,
-           uint64_t column) {
-  const uint64_t at = row + column * static_cast<uint64_t>(layout.ld);
-  if (layout.type == CUDA_R_32F) {
-    const float value = static_cast<const float*>(data)[at];
-    return is_tf32 ? RoundedToTf32(value) : value;
+// The gradient of a bias: what b adds up to.
+void SumB(const Problem& of, const void* b) {
+  for (uint64_t column = 0; column < of.d.columns; ++column) {
+    float sum = 0;
+    for (uint64_t k = 0; k < of.depth(); ++k) sum += LoadOfB(of, b, k, column);
+    static_cast<float*>(of.desc.vector)[column] = sum;
   }
-  const uint32_t bits = uint32_t{static_cast<const uint16_t*>(data)[at]} << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof(bits));
-  return value;
 }
 
 // c is read where beta is not 0, and there alone.
 void Multiply(const Problem& of, float alpha, const void* a, const void* b, float beta,
               const float* c, float* d) {
-  const bool is_tf32 = of.desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   for (uint64_t column = 0; column < of.d.columns; ++column) {
     for (uint64_t row = 0; row < of.d.rows; ++row) {
       float sum = 0;
       for (uint64_t k = 0; k < of.depth(); ++k) {
-        const bool is_a_plain = of.desc.a == CUBLAS_OP_N, is_b_plain = of.desc.b == CUBLAS_OP_N;
-        sum += Load(a, of.a, is_tf32, is_a_plain ? row : k, is_a_plain ? k : row) *
-               Load(b, of.b, is_tf32, is_b_plain ? k : column, is_b_plain ? column : k);
+        sum += LoadOfA(of, a, row, k) * LoadOfB(of, b, k, column);
       }
       const float before = beta == 0 ? 0 : beta * c[row + column * static_cast<uint64_t>(of.c.ld)];
-      d[row + column * static_cast<uint64_t>(of.d.ld)] = alpha * sum + before;
+      d[row + column * static_cast<uint64_t>(of.d.ld)] =
+          Ended(of.desc, row, column, alpha * sum + before);
     }
   }
+  if (of.desc.epilogue == CUBLASLT_EPILOGUE_BGRADB) SumB(of, b);
 }
 
 cublasLtMatmulHeuristicResult_t Found(const Problem& problem,
@@ -116,8 +97,10 @@ cublasLtMatmulHeuristicResult_t Found(const Problem& problem,
   return found;
 }
 
-bool IsGoodFor(const Algorithm& algorithm, const Problem& problem, const void* const pointers[4],
-               const void* workspace, size_t workspace_bytes) {
+bool IsGoodFor(const cublasLtMatmulAlgo_t& algo, const Problem& problem,
+               const void* const pointers[4], const void* workspace, size_t workspace_bytes) {
+  Algorithm algorithm;
+  std::memcpy(&algorithm, &algo, sizeof(algorithm));
   for (int i = 0; i < 4; ++i) {
     if (reinterpret_cast<uintptr_t>(pointers[i]) % algorithm.alignments[i] != 0) return false;
   }
@@ -134,14 +117,16 @@ LibraryCalls& TheLibraryCalls() {
 
 }  // namespace weir::gpu::emulator
 
-using weir::gpu::emulator::Algorithm;
 using weir::gpu::emulator::AreVectorsAligned;
+using weir::gpu::emulator::Check;
 using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::faults;
 using weir::gpu::emulator::Found;
+using weir::gpu::emulator::IsGoodFor;
 using weir::gpu::emulator::IsOfCurrentDevice;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Library;
+using weir::gpu::emulator::Multiply;
 using weir::gpu::emulator::Problem;
 using weir::gpu::emulator::TheLibraryCalls;
 
@@ -156,7 +141,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   const Problem problem{*desc, *a, *b, *c, *d};
   const cublasStatus_t status = Check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const bool ends = problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT;
   if (faults().cublas_lt == Library::kTakesNothing ||
+      (faults().cublas_lt == Library::kEndsNothing && ends) ||
       !AreVectorsAligned(*a, preference->alignments[0]) ||
       !AreVectorsAligned(*b, preference->alignments[1])) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -175,15 +162,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
   const Problem problem{*desc, *a_layout, *b_layout, *c_layout, *d_layout};
   const cublasStatus_t status = Check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  Algorithm algorithm;
-  std::memcpy(&algorithm, algo, sizeof(algorithm));
   const void* const pointers[] = {a, b, c, d};
-  if (!IsGoodFor(algorithm, problem, pointers, workspace, workspace_bytes)) {
+  if (!IsGoodFor(*algo, problem, pointers, workspace, workspace_bytes)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   if (faults().cublas_lt == Library::kFails || !IsOfCurrentDevice(stream))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   ++TheLibraryCalls().products;
+  TheLibraryCalls().epilogues += problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT ? 1 : 0;
   Enqueue(stream, [=, alpha = *static_cast<const float*>(alpha),
                    beta = *static_cast<const float*>(beta), to = static_cast<float*>(d)] {
     if (LastError() != cudaSuccess) return;

@@ -62,11 +62,12 @@ TEST_F(SectionsOfACard, WhatCrossesASplitIsMeasured) {
 
 TEST_F(SectionsOfACard, EachKernelOfThePageIsMeasured) {
   const auto names = NamesOf("gpu/kernels");
-  for (const char* name : {"transpose", "pool_tables", "linear_forward/f32", "linear_forward/bf16",
-                           "interaction_forward", "loss", "linear_backward_data/f32",
-                           "linear_backward_weight/bf16", "interaction_backward", "scatter_tables",
-                           "accumulate_and_select", "read_rows", "update_rows", "rest_rows",
-                           "read_rested_rows", "update_dense", "find_largest", "sum_buckets"}) {
+  for (const char* name :
+       {"transpose", "pool_tables", "linear_forward/f32", "linear_forward/bf16",
+        "interaction_forward", "loss", "note_not_finite", "linear_backward_data/f32",
+        "linear_backward_weight/bf16", "interaction_backward", "scatter_tables",
+        "accumulate_and_select", "read_rows", "update_rows", "rest_rows", "read_rested_rows",
+        "update_dense", "find_largest", "sum_buckets"}) {
     EXPECT_THAT(names, Contains(StrCat("gpu/kernels/", name)));
   }
 }

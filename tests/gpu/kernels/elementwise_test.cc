@@ -152,5 +152,20 @@ TEST(ElementwiseOnACard, SquaresValuesAndMarksAreTheCpus) {
   }
 }
 
+TEST(ElementwiseOnACard, ASumIsOneNoMoreWhereAnythingIsNotFinite) {
+  for (const int64_t count : {0, 1, 500, 1'300'000}) {
+    for (const float odd : {1.0f, std::nanf(""), -std::numeric_limits<float>::infinity()}) {
+      ExpectSame([&](const Bench& bench) {
+        std::vector<float> all(static_cast<size_t>(count), 2.0f);
+        if (count > 0) all.back() = odd;
+        const device::Buffer<float> values = bench.Put(all);
+        const device::Buffer<double> sum = bench.Put(std::vector<double>{3});
+        bench.compute.kernels->note_not_finite(bench.stream, {values.data(), count}, sum.data());
+        return std::vector<float>{static_cast<float>(bench.Get<double>(sum.span())[0])};
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::gpu

@@ -21,11 +21,25 @@ class LinearOnACard : public testing::TestWithParam<test::CardLibrary> {
 
 INSTANTIATE_TEST_SUITE_P(Library, LinearOnACard, testing::ValuesIn(test::CardLibraries()));
 
-// One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth; and
-// such at odd addresses.
-constexpr LayerShape kLayerShapes[] = {{1, 1, 1},       {3, 5, 7},    {64, 16, 64},
-                                       {70, 33, 65},    {130, 17, 3}, {64, 16, 64, 1},
-                                       {70, 33, 65, 3}, {17, 8, 4, 1}};
+// One sample, one feature; odd; a tile's border; larger than a tile, both ways and in depth; more
+// features than a word or a group of signs; and such at odd addresses.
+constexpr LayerShape kEachLayer[] = {{1, 1, 1},       {3, 5, 7},       {64, 16, 64},
+                                     {70, 33, 65},    {130, 17, 3},    {3, 130, 129},
+                                     {64, 16, 64, 1}, {70, 33, 65, 3}, {17, 8, 4, 1}};
+
+// First layers, those in the midst, last ones.
+std::vector<LayerShape> LayerShapes() {
+  std::vector<LayerShape> shapes;
+  for (LayerShape shape : kEachLayer) {
+    for (const int hidden : {0, 1, 2, 3}) {
+      shape.has_hidden_inputs = (hidden & 1) != 0;
+      shape.has_hidden_outputs = (hidden & 2) != 0;
+      shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
+const std::vector<LayerShape> kLayerShapes = LayerShapes();
 
 float AnyFloat(RandomStream* random) { return static_cast<float>(2 * random->NextUnit() - 1); }
 
@@ -60,11 +74,33 @@ float SometimesOdd(RandomStream* random) {
   return test::RandomEighth(random);
 }
 
-// NaN and infinity pass, by the same products.
+// NaN and infinity pass, by the same products; but for a hidden layer's ReLU.
 TEST_P(LinearOnACard, WhatIsNotFiniteGoesWhereTheCpuLetsItGo) {
   for (const auto activation : {kernels::Activation::kNone, kernels::Activation::kRelu}) {
+    const bool may_be_hidden = activation == kernels::Activation::kNone;
+    for (const LayerShape& shape :
+         {LayerShape{20, 9, 12}, LayerShape{20, 9, 12, 0, true, may_be_hidden}}) {
+      ExpectSame(
+          [&](const Bench& bench) { return Forward(bench, shape, activation, SometimesOdd); });
+    }
+  }
+}
+
+// Forward's signs are what its backward pass reads.
+TEST_P(LinearOnACard, WhatAReluHeldBackHasNoGradient) {
+  for (const LayerShape& shape : kLayerShapes) {
     ExpectSame([&](const Bench& bench) {
-      return Forward(bench, {20, 9, 12}, activation, SometimesOdd);
+      const PlacedMatrix x = Inputs(bench, shape, 1), y = Outputs(bench, shape, 2);
+      const LayerMatrix weight(bench, shape, shape.outputs, shape.inputs, shape.inputs, 3);
+      const LayerMatrix bias(bench, shape, 1, shape.outputs, shape.outputs, 4);
+      const LayerMatrix next(bench, shape, 2, shape.outputs, shape.outputs, 5);
+      const LayerMatrix of_next(bench, shape, 2, shape.samples, Stride(shape), 6);
+      const PlacedMatrix dy = Outputs(bench, shape, 7);
+      const kernels::DeviceKernels& kernels = *bench.compute.kernels;
+      kernels.linear_forward(bench.stream, x.view(), weight.view(), bias.vector(),
+                             kernels::Activation::kRelu, y.view());
+      kernels.linear_backward_data(bench.stream, of_next.view(), next.view(), y.view(), dy.view());
+      return ContentsOf({&y, &dy});
     });
   }
 }
@@ -73,11 +109,9 @@ TEST_P(LinearOnACard, BackwardDataIsTheCpusWithAndWithoutAReluBehindIt) {
   for (const LayerShape& shape : kLayerShapes) {
     for (const bool is_cut : {false, true}) {
       ExpectSame([&](const Bench& bench) {
-        const LayerMatrix dy(bench, shape, shape.outputs, shape.samples, Stride(shape), 1);
+        const PlacedMatrix dy = Outputs(bench, shape, 1), dx = Inputs(bench, shape, 4);
         const LayerMatrix weight(bench, shape, shape.outputs, shape.inputs, shape.inputs, 2);
-        const LayerMatrix output(bench, shape, shape.inputs, shape.samples, Stride(shape), 3,
-                                 ReluResult);
-        const LayerMatrix dx(bench, shape, shape.inputs, shape.samples, Stride(shape), 4);
+        const PlacedMatrix output = Inputs(bench, shape, 3, ReluResult);
         bench.compute.kernels->linear_backward_data(
             bench.stream, dy.view(), weight.view(),
             is_cut ? output.view() : kernels::ConstDeviceMatrix(), dx.view());
@@ -103,11 +137,13 @@ TEST_P(LinearOnACard, BackwardIsTheCpusAndAddsToWhatIsThere) {
 TEST_P(LinearOnACard, SumsOverRowsOfAnyLengthAreTheCpus) {
   for (const int64_t samples : {1, 31, 129, 4'099, 8'200}) {
     for (const bool accumulate : {false, true}) {
-      const auto sums = [&](const Bench& bench) {
-        return Backward(bench, {samples, 1, 5}, accumulate);
-      };
-      ExpectSame(sums);
-      ExpectNear(Precision::kBf16, 0, sums);
+      for (const bool is_hidden : {false, true}) {
+        const auto sums = [&](const Bench& bench) {
+          return Backward(bench, {samples, 1, 5, 0, false, is_hidden}, accumulate);
+        };
+        ExpectSame(sums);
+        ExpectNear(Precision::kBf16, 0, sums);
+      }
     }
   }
 }
@@ -118,8 +154,7 @@ TEST_P(LinearOnACard, SquaresAreTheCpus) {
     for (const float keep : {0.0f, 0.5f}) {
       // Where the CPU has fast units for them it rounds squares to 8 bits; eighths' are exact.
       ExpectSame([&](const Bench& bench) {
-        const LayerMatrix dy(bench, shape, shape.outputs, shape.samples, Stride(shape), 1);
-        const LayerMatrix x(bench, shape, shape.inputs, shape.samples, Stride(shape), 2);
+        const PlacedMatrix dy = Outputs(bench, shape, 1), x = Inputs(bench, shape, 2);
         const LayerMatrix sums(bench, shape, shape.outputs, shape.inputs, shape.inputs, 3);
         const LayerMatrix bias(bench, shape, 1, shape.outputs, shape.outputs, 4);
         bench.compute.kernels->linear_backward_squares(bench.stream, dy.view(), x.view(), keep,

@@ -25,6 +25,7 @@ TEST(StepKernels, TheirFloorsAreThePages) {
                                      {"linear_forward", 84.8},
                                      {"interaction_forward", 17.5},
                                      {"loss", 0.1},
+                                     {"note_not_finite", 1.4},
                                      {"linear_backward_data", 73.4},
                                      {"linear_backward_weight", 84.8},
                                      {"interaction_backward", 34.9},
