@@ -11,9 +11,11 @@ cublasStatus_t InOrder(const Calls&... calls) {
   return status;
 }
 
-// The library has nothing for the shape, or for the card.
-bool IsRefusal(cublasStatus_t status) {
-  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
+// The library has nothing for the shape, or for the card. An epilogue that it does not know for a
+// shape may be an invalid value to it.
+bool IsRefusal(cublasStatus_t status, const PlanEpilogue& epilogue) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
+         (status == CUBLAS_STATUS_INVALID_VALUE && epilogue.kind != CUBLASLT_EPILOGUE_DEFAULT);
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ cublasStatus_t ProductPlan::Choose(cublasLtHandle_t handle, const PlanKey& key,
                 return functions_.MatmulAlgoGetHeuristic(handle, product_, a_, b_, d_, d_,
                                                          preference, 1, &best, &count);
               });
-  if (IsRefusal(status)) return CUBLAS_STATUS_SUCCESS;
+  if (IsRefusal(status, key.epilogue)) return CUBLAS_STATUS_SUCCESS;
   is_usable_ = status == CUBLAS_STATUS_SUCCESS && count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
   algorithm_ = best.algo;
   return status;

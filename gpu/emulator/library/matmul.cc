@@ -141,9 +141,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   const Problem problem{*desc, *a, *b, *c, *d};
   const cublasStatus_t status = Check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  const bool ends = problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT;
+  if (faults().cublas_lt == Library::kEndsNothing &&
+      problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+    return problem.desc.epilogue == CUBLASLT_EPILOGUE_DRELU ? CUBLAS_STATUS_INVALID_VALUE
+                                                            : CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   if (faults().cublas_lt == Library::kTakesNothing ||
-      (faults().cublas_lt == Library::kEndsNothing && ends) ||
       !AreVectorsAligned(*a, preference->alignments[0]) ||
       !AreVectorsAligned(*b, preference->alignments[1])) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
