@@ -153,7 +153,7 @@ TEST(ElementwiseOnACard, SquaresValuesAndMarksAreTheCpus) {
 }
 
 TEST(ElementwiseOnACard, ASumIsOneNoMoreWhereAnythingIsNotFinite) {
-  for (const int64_t count : {0, 1, 500, 1'300'000}) {
+  for (const int64_t count : {0, 1, 500, 5'000}) {
     for (const float odd : {1.0f, std::nanf(""), -std::numeric_limits<float>::infinity()}) {
       ExpectSame([&](const Bench& bench) {
         std::vector<float> all(static_cast<size_t>(count), 2.0f);
