@@ -13,6 +13,8 @@
 // A threshold is positive, or there is none yet: 0 would stay 0 under any correction and would let
 // the whole layer through.
 //
+// The arithmetic is that of every device (common/kernels/controlled_threshold.h).
+//
 // Thread rule: any thread (one lock, held for a few instructions).
 #pragma once
 
@@ -21,6 +23,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/mutex.h"
+#include "common/kernels/controlled_threshold.h"
 
 namespace weir::compress {
 
@@ -28,7 +31,7 @@ class DensityController {
  public:
   // target_count: elements to send in a step, > 0. Disabled: the threshold is the last recomputed.
   DensityController(double target_count, bool enabled)
-      : target_count_(target_count), enabled_(enabled) {}
+      : target_count_(enabled ? target_count : 0) {}
 
   // A new quantile of the live residual, > 0; none if the residual has nothing to take one of.
   void Recompute(std::optional<float> quantile);
@@ -44,11 +47,9 @@ class DensityController {
   bool Load(ByteReader* in);
 
  private:
-  const double target_count_;
-  const bool enabled_;
+  const double target_count_;  // 0: nothing is corrected
   mutable Mutex mutex_;
-  std::optional<double> threshold_ WEIR_GUARDED_BY(mutex_);
-  double least_ WEIR_GUARDED_BY(mutex_) = 0;  // that the threshold may become
+  kernels::ControlledThreshold controlled_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::compress
