@@ -77,21 +77,26 @@ class DctDp : public ThresholdPolicy {
   }
 
   // A new quantile is the threshold as it is: what the controller makes of it begins with the step
-  // behind.
-  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen&) const override {
+  // behind. On a device both are done there.
+  StepPlan PlanOf(PolicyState& base, const Ask& ask, const Seen& seen) const override {
     DctState& state = Cast(base);
+    const bool is_on_device = state.scope.is_on_device;
+    if (ask.rank && !is_on_device) state.controller.Recompute(seen.ranked.magnitude);
     StepPlan plan;
     plan.step = ask.step;
     plan.flush = config_.drain() == v1::DctPolicy::FLUSH && Drains(state, plan.step);
-    plan.takes_rank = ask.is_of_sample() && !plan.flush;
-    if (!plan.takes_rank) plan.threshold = state.controller.threshold();
-    if (plan.flush) plan.threshold = 0;
+    if (plan.flush) {
+      plan.threshold = 0;
+    } else if (is_on_device) {
+      plan.takes_threshold = true;
+    } else {
+      plan.threshold = ask.rank ? seen.ranked.magnitude : state.controller.threshold();
+    }
     return plan;
   }
 
-  void TakeRank(PolicyState& base, std::optional<float> magnitude, StepPlan* plan) const override {
-    Cast(base).controller.Recompute(magnitude);
-    if (plan->takes_rank) plan->threshold = magnitude;
+  DensityController* controller(PolicyState& state) const override {
+    return &Cast(state).controller;
   }
 
   bool DrainsAfter(const PolicyState& state, const StepPlan& plan) const override {

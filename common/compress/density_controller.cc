@@ -24,6 +24,16 @@ std::optional<float> DensityController::threshold() const {
   return static_cast<float>(controlled_.threshold);
 }
 
+kernels::ControlledThreshold DensityController::controlled() const {
+  MutexLock lock(mutex_);
+  return controlled_;
+}
+
+void DensityController::Set(const kernels::ControlledThreshold& controlled) {
+  MutexLock lock(mutex_);
+  controlled_ = controlled;
+}
+
 void DensityController::Save(ByteWriter* out) const {
   MutexLock lock(mutex_);
   out->Put(controlled_.threshold);

@@ -42,6 +42,12 @@ class DensityController {
   // None, or > 0.
   std::optional<float> threshold() const;
 
+  // For a device that keeps the threshold (device_thresholds.h), and from it. target_count: 0 where
+  // nothing is corrected.
+  double target_count() const { return target_count_; }
+  kernels::ControlledThreshold controlled() const;
+  void Set(const kernels::ControlledThreshold& controlled);
+
   // What later thresholds depend on, and back; false if it cannot be that.
   void Save(ByteWriter* out) const;
   bool Load(ByteReader* in);

@@ -60,10 +60,7 @@ Status DevicePlanner::Plan(device::Stream& stream, const kernels::SelectFrom& fr
     plans->push_back(layers_[i].selectable().PlanOf(*layers_[i].state, asks_[i], seen));
   }
   Place(*plans);
-  is_uploaded_ = std::ranges::any_of(asks_, &DeviceSelectable::Ask::is_of_sample);
-  if (!is_uploaded_) return OkStatus();
-  Upload(stream);
-  sample_ranks_.Find(stream, from, asks_, taken_.device().data);
+  sample_ranks_.Find(stream, from, asks_);
   return OkStatus();
 }
 
@@ -191,8 +188,7 @@ void DevicePlanner::Upload(device::Stream& stream) const {
 }
 
 uint64_t DevicePlanner::Key() const {
-  return device::AddToKey(device::AddToKey(device::AddToKey(scale_count_, taken_), scales_),
-                          is_uploaded_);
+  return device::AddToKey(device::AddToKey(scale_count_, taken_), scales_);
 }
 
 }  // namespace weir::compress

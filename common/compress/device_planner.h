@@ -1,6 +1,6 @@
 // Asks the policies of all layers what a step needs to know, has the device look, and makes their
-// plans of it. A threshold that is the rank of a sample the device takes itself, and puts it into
-// the plans there; the host hears of it with the step's selection.
+// plans of it. A threshold that is the rank of a sample the device takes itself, and keeps it
+// (device_thresholds.h).
 //
 // Place in the life of a batch: backward -> **threshold, scales** -> residual += gradient ->
 // select.
@@ -25,18 +25,14 @@ class DevicePlanner {
   DevicePlanner(const kernels::Compute& compute, std::span<const DeviceLayer> layers,
                 kernels::StripesView stripes);
 
-  // The plans of a step, by layer, for policies; and where ranks of samples go into them on the
-  // device, uploads them. Waits for the stream where a policy asks for anything but such a rank.
+  // The plans of a step, by layer, for policies. Waits for the stream where one of them asks for
+  // anything but the rank of a sample.
   Status Plan(device::Stream& stream, const kernels::SelectFrom& from,
               std::vector<StepPlan>* plans);
-  // Those ranks, to the policies and their plans; once the stream has done what Plan enqueued.
-  void TakeRanks(std::span<StepPlan> plans) const { sample_ranks_.Take(asks_, plans); }
 
-  // Of the last step: what is still to be uploaded before it selects, and of what that is told, and
+  // Of the last step: the plans, to be uploaded before it selects, and of what that is told, and
   // on_device and scales, the key (device::RepeatKey).
-  void UploadRest(device::Stream& stream) const {
-    if (!is_uploaded_) Upload(stream);
-  }
+  void Upload(device::Stream& stream) const;
   uint64_t Key() const;
 
   // Of the last step.
@@ -57,7 +53,6 @@ class DevicePlanner {
                                  size_t layer);
   // Where they are uploaded from.
   void Place(std::span<const StepPlan> plans);
-  void Upload(device::Stream& stream) const;
 
   const kernels::Compute compute_;
   const std::span<const DeviceLayer> layers_;
@@ -72,8 +67,7 @@ class DevicePlanner {
   device::Mirror<BucketSums> bucket_sums_;
   device::Mirror<kernels::LayerPlan> taken_;
   device::Mirror<float> scales_;
-  size_t scale_count_ = 0;    // of the last step
-  bool is_uploaded_ = false;  // its plans and scales
+  size_t scale_count_ = 0;  // of the last step
 };
 
 }  // namespace weir::compress

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "common/compress/bucket_sums.h"
+#include "common/compress/density_controller.h"
 #include "common/compress/policy.h"
 #include "common/compress/rank_ask.h"
 #include "common/compress/residual_sample.h"
@@ -53,13 +54,13 @@ class DeviceSelectable {
     uint32_t bucket_log2 = 0;         // sums of buckets of 2^bucket_log2 elements; 0: nobody asks
     std::optional<float> alpha = {};  // the largest magnitudes, by the test with this alpha
 
-    // Such a threshold nobody awaits: see TakeRank.
+    // Such a threshold a device keeps, and nobody awaits: see controller.
     bool is_of_sample() const { return sample.has_value() && rank.has_value(); }
   };
   virtual Ask NextStep(PolicyState& state) const = 0;
 
-  // What was asked for; nothing where nothing was, nor of the rank of a sample. sample: magnitudes
-  // in their order, zeros and NaN among them; may be changed.
+  // What was asked for; nothing where nothing was, nor on a device of the rank of a sample. sample:
+  // magnitudes in their order, zeros and NaN among them; may be changed.
   struct Seen {
     std::span<float> sample = {};
     RankedMagnitude ranked = {};
@@ -68,11 +69,11 @@ class DeviceSelectable {
   };
   virtual StepPlan PlanOf(PolicyState& state, const Ask& ask, const Seen& seen) const = 0;
 
-  // The rank of a sample that was asked for: none of nothing but zeros. It comes behind the plan,
-  // which may have it taken before (StepPlan::takes_rank): a device selects by it, and tells it
-  // with what was selected. Into the plan and the state.
-  virtual void TakeRank(PolicyState& /*state*/, std::optional<float> /*magnitude*/,
-                        StepPlan* /*plan*/) const {}
+  // Of policies that ask for ranks of samples: what keeps a layer's threshold. A device does that
+  // in its place (device_thresholds.h): a rank that was asked for is the threshold from that step
+  // on, steps that take it (StepPlan::takes_threshold) correct it by how much left, and what has
+  // become of it is told with what was selected. Null: there is none.
+  virtual DensityController* controller(PolicyState& /*state*/) const { return nullptr; }
 
   // How the plan's elements leave: by default what reaches its threshold. The plan's scales are put
   // where the device finds them.

@@ -12,7 +12,10 @@
 namespace weir::compress {
 DeviceSelector::DeviceSelector(const kernels::Compute& compute, std::vector<Layer> layers,
                                int64_t flat_element_count)
-    : compute_(compute), layers_(std::move(layers)), watched_(compute) {
+    : compute_(compute),
+      layers_(std::move(layers)),
+      thresholds_(compute, layers_),
+      watched_(compute) {
   CHECK(compute.select != nullptr);
   CHECK_LE(flat_element_count, std::numeric_limits<uint32_t>::max());
   const auto flat_count = static_cast<size_t>(flat_element_count);
@@ -66,7 +69,8 @@ kernels::SelectFrom DeviceSelector::From(device::Pointer<const float> gradients)
   return {.gradient = gradients,
           .residual = residual_.data(),
           .square_sums = square_sums_.data(),
-          .scales = planner_->scales()};
+          .scales = planner_->scales(),
+          .thresholds = thresholds_.on_device()};
 }
 
 device::Span<float> DeviceSelector::PartOf(const device::Buffer<float>& flat, size_t layer) const {
@@ -83,11 +87,12 @@ Status DeviceSelector::Select(device::Stream& stream, device::Pointer<const floa
                               DeviceSelection* selection) {
   const MutexLock lock(mutex_);
   selection->MakeRoom(*compute_.device, places_.size());
+  thresholds_.UploadSet(stream);
   WEIR_RETURN_IF_ERROR(planner_->Plan(stream, From(gradients), &selection->plans));
   EnqueueSelection(stream, From(gradients), *selection);
   WEIR_RETURN_IF_ERROR(selection->DownloadCounts(stream));
   WEIR_RETURN_IF_ERROR(CheckWatched());
-  planner_->TakeRanks(selection->plans);
+  thresholds_.Tell();
   selection->is_dense = WhichAreDense();
   CountDiscarded(*selection);
   return selection->StartDownload(offsets_.span(), values_.span(), read_.get());
@@ -97,16 +102,17 @@ void DeviceSelector::EnqueueSelection(device::Stream& stream, const kernels::Sel
                                       const DeviceSelection& selection) {
   const uint64_t key = device::RepeatKey(
       device::Repeated::kSelection, stripes().stripes, stripes().count, planner_->Key(),
-      watched_.Key(), from.gradient, from.residual, from.square_sums, selection.ends.device(),
-      selection.discarded.device(), offsets_.span(), values_.span());
+      thresholds_.Key(), watched_.Key(), from.gradient, from.residual, from.square_sums,
+      selection.ends.device(), selection.discarded.device(), offsets_.span(), values_.span());
   stream.Wait(*read_);  // those of the step before
   stream.Repeat("selection", key, [&] {
-    planner_->UploadRest(stream);
+    planner_->Upload(stream);
     watched_.Gather(stream, from.gradient, residual_.data());
     watched_.Download(stream);
     compute_.select->accumulate_and_select(stream, stripes(), planner_->on_device(), from,
                                            {selection.ends.device().data, offsets_.data(),
                                             values_.data(), selection.discarded.device().data});
+    thresholds_.Correct(stream, planner_->on_device(), selection.ends.device().data);
   });
 }
 
@@ -163,38 +169,6 @@ Status DeviceSelector::EndStep(const DeviceSelection& selection) {
     WEIR_RETURN_IF_ERROR(Write(residual, on_device));
   }
   return OkStatus();
-}
-
-Status DeviceSelector::ReadState(size_t layer, std::vector<float>* residual) {
-  const Layer& of = layers_[layer];
-  if (of.policy->keeps_residual()) {
-    const device::Span<float> on_device = PartOf(residual_, layer);
-    residual->resize(on_device.size);
-    WEIR_RETURN_IF_ERROR(Read(on_device, *residual));
-  }
-  if (!of.selectable().keeps_square_sums()) return OkStatus();
-  return Read(SquareSumsOf(layer), of.selectable().RoomForSquareSums(*of.state));
-}
-
-Status DeviceSelector::WriteState(size_t layer, std::span<const float> residual) {
-  const Layer& of = layers_[layer];
-  if (!residual.empty()) WEIR_RETURN_IF_ERROR(Write(residual, PartOf(residual_, layer)));
-  if (!of.selectable().keeps_square_sums()) return OkStatus();
-  return Write(of.selectable().RoomForSquareSums(*of.state), SquareSumsOf(layer));
-}
-
-Status DeviceSelector::Read(device::Span<const float> from, std::span<float> to) const {
-  const auto stream = compute_.device->MakeStream();
-  CHECK_EQ(from.size, to.size());
-  stream->CopyToHost<float>(from, to);
-  return stream->Synchronize();
-}
-
-Status DeviceSelector::Write(std::span<const float> from, device::Span<float> to) const {
-  const auto stream = compute_.device->MakeStream();
-  CHECK_EQ(from.size(), to.size);
-  stream->CopyToDevice<float>(from, to);
-  return stream->Synchronize();
 }
 
 }  // namespace weir::compress

@@ -20,6 +20,7 @@
 #include "common/base/status.h"
 #include "common/compress/device_planner.h"
 #include "common/compress/device_selection.h"
+#include "common/compress/device_thresholds.h"
 #include "common/compress/placed_magnitudes.h"
 #include "common/compress/square_sums.h"
 #include "common/device/buffers.h"
@@ -53,7 +54,7 @@ class DeviceSelector {
   Status Accumulate(device::Stream& stream, device::Pointer<const float> gradients);
 
   // A layer's residual, and its square sums where there are any, into the policy's room for them
-  // and out of it; when no thread takes steps.
+  // and out of it; when no thread takes steps. A threshold that is kept here the policy has, too.
   Status ReadState(size_t layer, std::vector<float>* residual);
   Status WriteState(size_t layer, std::span<const float> residual);
 
@@ -82,6 +83,7 @@ class DeviceSelector {
   device::Buffer<float> values_;
   std::unique_ptr<device::Event> read_;  // recorded once the last step's are copied
   std::optional<DevicePlanner> planner_;
+  DeviceThresholds thresholds_;
   PlacedMagnitudes watched_;  // of layers that must be finite
 };
 

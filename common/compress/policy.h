@@ -77,9 +77,8 @@ struct StripeSelection {
 struct StepPlan {
   uint64_t step = 0;                              // of this layer in this worker
   std::optional<float> threshold = std::nullopt;  // there is none yet, and nothing is sent
-  // The threshold is the rank that was asked for of a sample, which is found behind the plan
-  // (DeviceSelectable::TakeRank).
-  bool takes_rank = false;
+  // The threshold is the one that a device keeps (DeviceSelectable::controller).
+  bool takes_threshold = false;
   bool flush = false;  // send whatever is not zero
   // Elements of the tensor from here on that just reach the threshold are not sent.
   int64_t tie_end = std::numeric_limits<int64_t>::max();

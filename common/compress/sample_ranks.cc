@@ -1,8 +1,6 @@
 #include "common/compress/sample_ranks.h"
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 
 namespace weir::compress {
 
@@ -29,8 +27,7 @@ std::vector<uint32_t> SampledPlaces(std::span<const DeviceLayer> layers, Asks as
   return places;
 }
 
-void SampleRanks::Find(device::Stream& stream, const kernels::SelectFrom& from, Asks asks,
-                       device::Pointer<kernels::LayerPlan> plans) {
+void SampleRanks::Find(device::Stream& stream, const kernels::SelectFrom& from, Asks asks) {
   std::vector<size_t> ends;
   const std::vector<uint32_t> places = SampledPlaces(layers_, asks, true, &ends);
   if (places.empty()) return;
@@ -42,8 +39,7 @@ void SampleRanks::Find(device::Stream& stream, const kernels::SelectFrom& from, 
   sample_.Gather(stream, from.gradient, from.residual);
   const int64_t stripe_count = PlaceStripes(stream, ends);
   compute_.select->find_ranks(stream, {stripes_.device().data, stripe_count}, ranks_.device().data,
-                              std::ssize(layers_), sample_.on_device(), nullptr, plans);
-  ranks_.Download(stream, ranks_.size());
+                              std::ssize(layers_), sample_.on_device(), nullptr, from.thresholds);
 }
 
 int64_t SampleRanks::PlaceStripes(device::Stream& stream, std::span<const size_t> ends) {
@@ -62,16 +58,6 @@ int64_t SampleRanks::PlaceStripes(device::Stream& stream, std::span<const size_t
   std::ranges::copy(stripes, stripes_.host().begin());
   stripes_.Upload(stream, stripes.size());
   return std::ssize(stripes);
-}
-
-void SampleRanks::Take(Asks asks, std::span<StepPlan> plans) const {
-  for (size_t i = 0; i < asks.size(); ++i) {
-    if (!asks[i].is_of_sample()) continue;
-    const uint32_t bits = ranks_.host()[i].magnitude_bits;
-    std::optional<float> magnitude;
-    if (bits != 0) magnitude = std::bit_cast<float>(bits);
-    layers_[i].selectable().TakeRank(*layers_[i].state, magnitude, &plans[i]);
-  }
 }
 
 }  // namespace weir::compress

@@ -1,6 +1,5 @@
 // Thresholds that are the rank of a sample, taken on a device: the sample is gathered and stays
-// there, and what is found goes into the device's plans. The host hears of it with what was
-// selected.
+// there, as what is found does (device_thresholds.h).
 //
 // Place in the life of a batch: backward -> **threshold** -> residual += gradient -> select.
 // Thread rule: one step at a time (DeviceSelector). Borrows the layers and the device.
@@ -35,11 +34,8 @@ class SampleRanks {
         sample_(compute),
         ranks_(*compute.device, layers.size(), "selection") {}
 
-  // Enqueues all, where anybody asks. plans: by layer; those that take ranks get them.
-  void Find(device::Stream& stream, const kernels::SelectFrom& from, Asks asks,
-            device::Pointer<kernels::LayerPlan> plans);
-  // To the policies and their plans, once the stream has done that.
-  void Take(Asks asks, std::span<StepPlan> plans) const;
+  // Enqueues all, where anybody asks: into from.thresholds.
+  void Find(device::Stream& stream, const kernels::SelectFrom& from, Asks asks);
 
  private:
   // Stripes of what is gathered; how many.

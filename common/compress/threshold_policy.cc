@@ -21,9 +21,7 @@ StepPlan ThresholdPolicy::BeginStep(PolicyState& base, std::span<const float> gr
                  });
   const std::span<float> sample(state.sample.data(), next);
   if (!ask.rank) return PlanOf(base, ask, {.sample = sample});
-  StepPlan plan = PlanOf(base, ask, {});
-  TakeRank(base, RankedOf(sample, *ask.rank), &plan);
-  return plan;
+  return PlanOf(base, ask, {.ranked = {.magnitude = RankedOf(sample, *ask.rank)}});
 }
 
 void ThresholdPolicy::EndStep(PolicyState& base, const StepPlan& plan, int64_t sent_count) const {

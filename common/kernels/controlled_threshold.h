@@ -52,4 +52,11 @@ struct ControlledThreshold {
   }
 };
 
+// A layer's, where a device keeps it from step to step (select_table.h).
+struct LayerThreshold {
+  ControlledThreshold controlled;
+  double target_count = 0;  // given, as the stripes; 0: nothing is corrected
+  uint32_t first_stripe = 0, stripe_end = 0;
+};
+
 }  // namespace weir::kernels

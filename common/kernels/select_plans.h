@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "common/device/pointer.h"
+#include "common/kernels/controlled_threshold.h"
 
 namespace weir::kernels {
 
@@ -25,11 +26,13 @@ struct StripesView {
 };
 
 // Flat, each layer's at its place. scales: one after the other (LayerPlan::first_scale).
+// thresholds: by layer; null: no plan takes one.
 struct SelectFrom {
   device::Pointer<const float> gradient;
   device::Pointer<float> residual;
   device::Pointer<float> square_sums;  // null: no policy keeps any
   device::Pointer<const float> scales;
+  device::Pointer<LayerThreshold> thresholds = {};
 };
 
 // What leaves a sum of gradient and residual, and as what.
@@ -48,19 +51,16 @@ enum class Taking : uint32_t {
 // How a step selects from a layer.
 struct LayerPlan {
   Taking taking = Taking::kNothing;
-  // 0: gradients alone; there is no residual.
-  uint32_t has_residual = 1;
-  // Above 0. NaN reaches it, unless it is kept.
-  float least = 0;
-  uint32_t takes_rank = 0;  // 1: find_ranks puts it here, or where there is none kNothing
+  uint32_t has_residual = 1;     // 0: gradients alone; there is no residual
+  float least = 0;               // above 0; NaN reaches it, unless it is kept
+  uint32_t takes_threshold = 0;  // 1: `least` is the LayerThreshold; without one nothing leaves
   uint32_t keeps_nan = 0;
   // Elements of the layer from here on that just reach `least` do not leave.
   uint32_t tie_end = UINT32_MAX;
   // 1: what leaves whole is rounded to bfloat16 (wire::RoundToBf16), and what that takes off stays.
   // What rounds to 0 does not leave.
   uint32_t rounds_to_bf16 = 0;
-  // Of quanta; of powers the largest.
-  float quantum = 0;
+  float quantum = 0;            // of powers the largest
   float alpha = 0;              // passes: sum^2 > alpha times its square sum
   uint32_t corrects_after = 0;  // square sums, by what is left (hybrid.cc)
   uint32_t keeps_what_is_out_of_reach = 0, keeps_rounding = 0;  // of powers

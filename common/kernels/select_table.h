@@ -24,15 +24,21 @@ struct SelectTable {
                                 device::Pointer<const LayerPlan> plans, const SelectFrom& from,
                                 const SelectedView& selected);
 
+  // Behind that: thresholds that plans have taken, corrected by how much left. ends: by stripe.
+  void (*correct_thresholds)(device::Stream&, device::Pointer<const LayerPlan> plans,
+                             int64_t layer_count, device::Pointer<const uint32_t> ends,
+                             device::Pointer<LayerThreshold> thresholds);
+
   // residual += gradient.
   void (*accumulate)(device::Stream&, const StripesView& stripes,
                      device::Pointer<const float> gradient, device::Pointer<float> residual);
 
   // Of |gradient + residual|, or of |gradient| where residual is null, for each layer that asks.
-  // plans: by layer, those that take ranks get them; null: nobody's.
+  // thresholds: of the layers that ask, recomputed; null: nobody's.
   void (*find_ranks)(device::Stream&, const StripesView& stripes, device::Pointer<LayerRank> ranks,
                      int64_t layer_count, device::Pointer<const float> gradient,
-                     device::Pointer<const float> residual, device::Pointer<LayerPlan> plans);
+                     device::Pointer<const float> residual,
+                     device::Pointer<LayerThreshold> thresholds);
   // Of |gradient + residual|, for each layer that asks.
   void (*find_largest)(device::Stream&, const StripesView& stripes,
                        device::Pointer<LayerLargest> largest, const SelectFrom& from);

@@ -31,6 +31,7 @@ constexpr kernels::DeviceKernels kKernels{
 
 constexpr kernels::SelectTable kSelect{
     .accumulate_and_select = entries::AccumulateAndSelect,
+    .correct_thresholds = entries::CorrectThresholds,
     .accumulate = entries::Accumulate,
     .find_ranks = entries::FindRanks,
     .find_largest = entries::FindLargest,

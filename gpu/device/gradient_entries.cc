@@ -50,7 +50,7 @@ namespace {
 
 RawSelectFrom RawOf(const kernels::SelectFrom& from) {
   return {from.gradient.address(), from.residual.address(), from.square_sums.address(),
-          from.scales.address()};
+          from.scales.address(), from.thresholds.address()};
 }
 
 }  // namespace
@@ -68,6 +68,15 @@ void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
                 });
 }
 
+void CorrectThresholds(Stream& stream, Pointer<const kernels::LayerPlan> plans, int64_t layer_count,
+                       Pointer<const uint32_t> ends, Pointer<kernels::LayerThreshold> thresholds) {
+  if (layer_count == 0) return;
+  Do(stream, "correct_thresholds", [&](cudaStream_t to) {
+    return gpu::CorrectThresholds(plans.address(), layer_count, ends.address(),
+                                  thresholds.address(), to);
+  });
+}
+
 void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
                 Pointer<float> residual) {
   if (stripes.count == 0) return;
@@ -80,13 +89,13 @@ void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<con
 void FindRanks(Stream& stream, const kernels::StripesView& stripes,
                Pointer<kernels::LayerRank> ranks, int64_t layer_count,
                Pointer<const float> gradient, Pointer<const float> residual,
-               Pointer<kernels::LayerPlan> plans) {
+               Pointer<kernels::LayerThreshold> thresholds) {
   if (stripes.count == 0) return;
   DoWithScratch(stream, "find_ranks", RankScratchBytes(layer_count),
                 [&](void* scratch, cudaStream_t to) {
                   return gpu::FindRanks(stripes.stripes.address(), stripes.count, ranks.address(),
                                         layer_count, gradient.address(), residual.address(),
-                                        plans.address(), scratch, to);
+                                        thresholds.address(), scratch, to);
                 });
 }
 

@@ -14,12 +14,14 @@ namespace weir::gpu::entries {
 void AccumulateAndSelect(Stream& stream, const kernels::StripesView& stripes,
                          Pointer<const kernels::LayerPlan> plans, const kernels::SelectFrom& from,
                          const kernels::SelectedView& selected);
+void CorrectThresholds(Stream& stream, Pointer<const kernels::LayerPlan> plans, int64_t layer_count,
+                       Pointer<const uint32_t> ends, Pointer<kernels::LayerThreshold> thresholds);
 void Accumulate(Stream& stream, const kernels::StripesView& stripes, Pointer<const float> gradient,
                 Pointer<float> residual);
 void FindRanks(Stream& stream, const kernels::StripesView& stripes,
                Pointer<kernels::LayerRank> ranks, int64_t layer_count,
                Pointer<const float> gradient, Pointer<const float> residual,
-               Pointer<kernels::LayerPlan> plans);
+               Pointer<kernels::LayerThreshold> thresholds);
 void FindLargest(Stream& stream, const kernels::StripesView& stripes,
                  Pointer<kernels::LayerLargest> largest, const kernels::SelectFrom& from);
 void SumBuckets(Stream& stream, const kernels::StripesView& stripes,

@@ -82,13 +82,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void PutRanksKernel(const kernels::LayerRank* ranks, int64_t layer_count,
-                               kernels::LayerPlan* plans) {
+__global__ void __launch_bounds__(kThreads)
+    RecomputeKernel(const kernels::LayerRank* ranks, int64_t layer_count,
+                    kernels::LayerThreshold* thresholds) {
   const int64_t layer = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (layer >= layer_count || plans[layer].takes_rank == 0) return;
-  const uint32_t bits = ranks[layer].magnitude_bits;
-  plans[layer].least = __uint_as_float(bits);
-  if (bits == 0) plans[layer].taking = kernels::Taking::kNothing;
+  if (layer >= layer_count || ranks[layer].is_asked == 0) return;
+  thresholds[layer].controlled.Recompute(__uint_as_float(ranks[layer].magnitude_bits));
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ size_t RankScratchBytes(int64_t layer_count) {
 
 cudaError_t FindRanks(const kernels::StripePlace* stripes, int64_t stripe_count,
                       kernels::LayerRank* ranks, int64_t layer_count, const float* gradient,
-                      const float* residual, kernels::LayerPlan* plans, void* scratch,
+                      const float* residual, kernels::LayerThreshold* thresholds, void* scratch,
                       cudaStream_t stream) {
   auto* const counts = static_cast<uint32_t*>(scratch);
   const kernels::LayerRank* const known = ranks;
@@ -114,9 +113,9 @@ cudaError_t FindRanks(const kernels::StripePlace* stripes, int64_t stripe_count,
                    ranks, shift, static_cast<const uint32_t*>(counts));
     if (error != cudaSuccess) return error;
   }
-  if (plans == nullptr) return cudaSuccess;
-  return Launch(PutRanksKernel, BlocksFor(layer_count, kThreads), kThreads, 0, stream, known,
-                layer_count, plans);
+  if (thresholds == nullptr) return cudaSuccess;
+  return Launch(RecomputeKernel, BlocksFor(layer_count, kThreads), kThreads, 0, stream, known,
+                layer_count, thresholds);
 }
 
 }  // namespace weir::gpu

@@ -108,12 +108,22 @@ struct SelectArguments {
   uint64_t* told;
 };
 
+// With the threshold that the layer has here, if it takes that.
+__device__ __forceinline__ kernels::LayerPlan PlanOf(const SelectArguments& arguments,
+                                                     uint32_t layer) {
+  kernels::LayerPlan plan = arguments.plans[layer];
+  if (plan.takes_threshold == 0) return plan;
+  const double threshold = arguments.from.thresholds[layer].controlled.threshold;
+  plan.least = static_cast<float>(threshold);
+  if (threshold == 0.0) plan.taking = kernels::Taking::kNothing;
+  return plan;
+}
+
 template <typename Taker>
-__device__ void SelectStripe(const SelectArguments& arguments, uint32_t number,
-                             const kernels::StripePlace& stripe, uint32_t* warp_sums,
-                             uint64_t* words) {
+__device__ void SelectStripe(const SelectArguments& arguments, const kernels::LayerPlan& plan,
+                             uint32_t number, const kernels::StripePlace& stripe,
+                             uint32_t* warp_sums, uint64_t* words) {
   WEIR_SHARED(uint32_t, shared_before, );
-  const kernels::LayerPlan& plan = arguments.plans[stripe.layer];
   const Taker take(plan, stripe, arguments.from.scales, words);
   Selection selection;
   const uint32_t count =
@@ -135,8 +145,9 @@ __global__ void __launch_bounds__(kThreads) SelectKernel(SelectArguments argumen
   __syncthreads();
   const uint32_t number = ticket;
   const kernels::StripePlace stripe = arguments.stripes[number];
-  WithTaker(arguments.plans[stripe.layer].taking, [&](auto kind) {
-    SelectStripe<typename decltype(kind)::Taker>(arguments, number, stripe, warp_sums, words);
+  const kernels::LayerPlan plan = PlanOf(arguments, stripe.layer);
+  WithTaker(plan.taking, [&](auto kind) {
+    SelectStripe<typename decltype(kind)::Taker>(arguments, plan, number, stripe, warp_sums, words);
   });
 }
 

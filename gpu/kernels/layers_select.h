@@ -13,6 +13,7 @@ struct RawSelectFrom {
   float* residual;
   float* square_sums;
   const float* scales;
+  kernels::LayerThreshold* thresholds;
 };
 struct RawSelected {
   uint32_t* ends;
@@ -26,13 +27,16 @@ size_t SelectScratchBytes(int64_t stripe_count);
 cudaError_t AccumulateAndSelect(const kernels::StripePlace* stripes, int64_t stripe_count,
                                 const kernels::LayerPlan* plans, const RawSelectFrom& from,
                                 const RawSelected& selected, void* scratch, cudaStream_t stream);
+cudaError_t CorrectThresholds(const kernels::LayerPlan* plans, int64_t layer_count,
+                              const uint32_t* ends, kernels::LayerThreshold* thresholds,
+                              cudaStream_t stream);
 cudaError_t Accumulate(const kernels::StripePlace* stripes, int64_t stripe_count,
                        const float* gradient, float* residual, cudaStream_t stream);
 // ranks: of layer_count layers. scratch: RankScratchBytes, of any content.
 size_t RankScratchBytes(int64_t layer_count);
 cudaError_t FindRanks(const kernels::StripePlace* stripes, int64_t stripe_count,
                       kernels::LayerRank* ranks, int64_t layer_count, const float* gradient,
-                      const float* residual, kernels::LayerPlan* plans, void* scratch,
+                      const float* residual, kernels::LayerThreshold* thresholds, void* scratch,
                       cudaStream_t stream);
 cudaError_t FindLargest(const kernels::StripePlace* stripes, int64_t stripe_count,
                         kernels::LayerLargest* largest, const RawSelectFrom& from,

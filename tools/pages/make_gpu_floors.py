@@ -39,6 +39,7 @@ class Shape:
         self.vectors = self.tables + 1
         given, taken = {outputs for _, outputs, _ in self.layers}, {inputs for inputs, _, _ in self.layers}
         self.hidden = given & taken  # widths of what one layer of an MLP gives and the next one takes
+        self.tensors = 2 * len(self.layers)  # weights and biases
         self.elements = sum((inputs + 1) * outputs for inputs, outputs, _ in self.layers)
         self.sampled = sum(sampled(inputs * outputs) + sampled(outputs) for inputs, outputs, _ in self.layers)
 
@@ -105,6 +106,7 @@ def of_gradients(shape):
     yield ("sum_buckets", 8 * n, 4 * n, "`qsgd`, `terngrad`, `one_bit`")
     yield ("gather_magnitudes", 8 * n, n, "`dct`, `sidco`: one of up to three elements, so all lines")
     yield ("find_ranks, of samples", 16 * shape.sampled, 4 * shape.sampled, "`dct`, where thresholds are renewed")
+    yield ("correct_thresholds", 160 * shape.tensors, 50 * shape.tensors, "`dct`, a few bytes for each of its layers")
 
 
 def of_rows(shape, batch):
@@ -198,7 +200,7 @@ and from then on the host starts all of it by one call. A step has
 | forward, loss, backward, `note_not_finite`, and the loss's copy to the host | all; one for full batches and one for each size of a last one. Not of a model with splits: there frames come and go |
 | the marks of units that are alive | of a model with ReLUs |
 | clipping of the dense gradient, and of its squares | with `clip_norm` |
-| upload of the plans, what must be finite and its copy, accumulating and selecting | with servers, of layers that a policy selects from on the card. Where ranks of samples go into the plans, these are uploaded before |
+| upload of the plans, what must be finite and its copy, accumulating and selecting, and under `dct` `correct_thresholds` and a copy of what it makes | with servers, of layers that a policy selects from on the card |
 
 The rest is enqueued call after call:
 
@@ -214,9 +216,10 @@ The rest is enqueued call after call:
 A step is not one graph, for the host decides in its midst. It waits for the loss, with the rows' gradients; one that is not finite ends the run, with the layer's name. With servers it then asks for
 credit: with it the step selects and sends; without it the host waits, or the gradient is added to the residual and nothing is selected.
 
-The controller of `dct` corrects a layer's threshold by how much left. It stays on the host: it is one `exp` for each layer, of a count that the host must have anyway, which says how many bytes are
-copied and how large frames are. It comes behind the selection, where nobody waits for it, and the corrected threshold goes to the card with the plans of the next step, in its graph.
-On the card it would break a promise: for the same gradient in F32 the same bytes leave as on the CPU. The last bit of an `exp` is another in another library, and may select another element.
+The thresholds of `dct` stay on the card from step to step. `find_ranks` puts new ones there, the selection reads them, and behind it the controller, `correct_thresholds`, counts what left of each
+layer and corrects its threshold: so the next step selects by that, of whichever stream it is. The host has a copy of all, 32 bytes a layer, with what left; it is for reports and checkpoints.
+A correction is the CPU's to the bit, for the same gradient in F32 must send the same bytes. The last bit of an `exp` is another in another library, so it is our own
+(`common/kernels/controlled_threshold.h`), of operations that every compiler and card rounds alike.
 Without servers nothing is selected, and there is no controller.
 
 What leaves of a gradient under `none`, or under policies that agree with others, is all of it, or what others have chosen: those layers' gradients are copied to the host whole.

@@ -113,7 +113,7 @@ TEST_F(SectionsOfACard, ARankThatIsNotTheRightOneIsFound) {
   kernels::SelectTable wrong = *card.compute.select;
   wrong.find_ranks = [](device::Stream&, const kernels::StripesView&,
                         device::Pointer<kernels::LayerRank>, int64_t, device::Pointer<const float>,
-                        device::Pointer<const float>, device::Pointer<kernels::LayerPlan>) {};
+                        device::Pointer<const float>, device::Pointer<kernels::LayerThreshold>) {};
   card.compute.select = &wrong;
   CardSelection layer(card, 10'000, 0.01);
   EXPECT_THAT(layer.CheckTopStep(100).message(), HasSubstr("the magnitude of rank 100 is"));

@@ -1,5 +1,5 @@
 // The k-th largest magnitude of layers and of gathered samples: the host's, to the bit, and the
-// plans that take it.
+// thresholds that are recomputed by it.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,9 +14,8 @@ namespace weir::gpu {
 namespace {
 
 using compress::RankAsk;
-using kernels::LayerPlan;
 using kernels::LayerRank;
-using kernels::Taking;
+using kernels::LayerThreshold;
 using test::Bench;
 using test::kAround;
 using test::Layers;
@@ -97,24 +96,40 @@ struct Asked {
   std::vector<RankAsk> asks;
 };
 
+constexpr LayerThreshold kBefore = {
+    .controlled = {77, 7}, .target_count = 5, .first_stripe = 3, .stripe_end = 4};
+
+bool operator==(const LayerThreshold& a, const LayerThreshold& b) {
+  return a.controlled.threshold == b.controlled.threshold &&
+         a.controlled.least == b.controlled.least && a.target_count == b.target_count &&
+         a.first_stripe == b.first_stripe && a.stripe_end == b.stripe_end;
+}
+
+// Recomputed with the rank of such bits.
+LayerThreshold Recomputed(uint32_t bits) {
+  LayerThreshold threshold = kBefore;
+  threshold.controlled.Recompute(std::bit_cast<float>(bits));
+  return threshold;
+}
+
 struct Found {
   std::vector<LayerRank> ranks;
-  std::vector<LayerPlan> plans;
+  std::vector<LayerThreshold> thresholds;
 };
 
 // in_residual: the values are there, and gradients are 0; otherwise there is none.
 Found Find(const Bench& bench, const Asked& asked, const std::vector<LayerRank>& ranks,
-           const std::vector<LayerPlan>& plans, bool in_residual) {
+           bool in_residual) {
   const auto stripes = bench.Put(asked.layers.stripes);
   const auto values = bench.Put(asked.values);
   const auto zeros = bench.Put(std::vector<float>(asked.values.size()));
   const auto on_device = bench.Put(ranks);
-  const auto of_plans = bench.Put(plans);
+  const auto thresholds = bench.Put(std::vector<LayerThreshold>(ranks.size(), kBefore));
   bench.compute.select->find_ranks(
       bench.stream, {stripes.data(), static_cast<int64_t>(stripes.size())}, on_device.data(),
       std::ssize(ranks), in_residual ? zeros.data() : values.data(),
-      in_residual ? values.data() : device::Pointer<float>(nullptr), of_plans.data());
-  return {bench.Get<LayerRank>(on_device.span()), bench.Get<LayerPlan>(of_plans.span())};
+      in_residual ? values.data() : device::Pointer<float>(nullptr), thresholds.data());
+  return {bench.Get<LayerRank>(on_device.span()), bench.Get<LayerThreshold>(thresholds.span())};
 }
 
 void ExpectTheHosts(const Asked& asked, size_t size, const Found& found) {
@@ -122,42 +137,35 @@ void ExpectTheHosts(const Asked& asked, size_t size, const Found& found) {
     SCOPED_TRACE(layer);
     const uint32_t expected = asked.Expected(layer, size);
     EXPECT_EQ(found.ranks[layer].magnitude_bits, expected);
-    const LayerPlan& plan = found.plans[layer];
-    EXPECT_EQ(plan.taking, expected == 0 ? Taking::kNothing : Taking::kReaching);
-    EXPECT_EQ(std::bit_cast<uint32_t>(plan.least), expected);
+    EXPECT_TRUE(found.thresholds[layer] == Recomputed(expected));
   }
 }
 
 TEST(RanksOnACard, AreTheHostsWhateverTheValuesAre) {
-  const LayerPlan takes{.taking = Taking::kReaching, .least = 77, .takes_rank = 1};
   for (const uint32_t size : {1u, 2u, 31u, 100u, 257u, 4096u, 4097u, 9000u}) {
     for (uint64_t seed = 1; seed <= (size < 1000 ? 6 : 2); ++seed) {
       SCOPED_TRACE(testing::Message() << size << " elements, seed " << seed);
       const Asked asked(size, seed);
-      const std::vector<LayerPlan> plans(asked.asks.size(), takes);
       test::OnCard([&](const Bench& bench) {
         for (const bool in_residual : {false, true}) {
-          ExpectTheHosts(asked, size, Find(bench, asked, asked.Ranks(), plans, in_residual));
+          ExpectTheHosts(asked, size, Find(bench, asked, asked.Ranks(), in_residual));
         }
       });
     }
   }
 }
 
-TEST(RanksOnACard, LeaveAloneWhoeverAsksForNoneOrTakesNone) {
+TEST(RanksOnACard, LeaveAloneWhoeverAsksForNone) {
   const Asked asked(100, 1);
   std::vector<LayerRank> ranks = asked.Ranks();
   ranks[1] = {};
-  std::vector<LayerPlan> plans(ranks.size(), {.taking = Taking::kReaching, .least = 0.5f});
-  plans[1] = {.taking = Taking::kAll};
   test::OnCard([&](const Bench& bench) {
-    const Found found = Find(bench, asked, ranks, plans, true);
+    const Found found = Find(bench, asked, ranks, true);
     EXPECT_EQ(found.ranks[1].magnitude_bits, 0u);
-    EXPECT_EQ(found.plans[1].taking, Taking::kAll);
-    EXPECT_EQ(found.ranks[0].magnitude_bits, asked.Expected(0, 100));
-    for (const size_t layer : {0, 3}) {
-      EXPECT_EQ(found.plans[layer].taking, Taking::kReaching);
-      EXPECT_EQ(found.plans[layer].least, 0.5f);
+    EXPECT_TRUE(found.thresholds[1] == kBefore);
+    for (const size_t layer : {0, 2}) {
+      EXPECT_EQ(found.ranks[layer].magnitude_bits, asked.Expected(layer, 100));
+      EXPECT_TRUE(found.thresholds[layer] == Recomputed(asked.Expected(layer, 100)));
     }
   });
 }
@@ -171,16 +179,15 @@ TEST(RanksOnACard, OfALayerWithoutElementsThereIsNone) {
     const auto on_card = bench.Put(values);
     for (const size_t count : {layers.stripes.size(), size_t{0}}) {
       const auto ranks = bench.Put(std::vector<LayerRank>(3, {.is_asked = 1, .rank = 1}));
-      const auto plans = bench.Put(
-          std::vector<LayerPlan>(3, {.taking = Taking::kReaching, .least = 77, .takes_rank = 1}));
+      const auto thresholds = bench.Put(std::vector<LayerThreshold>(3, kBefore));
       bench.compute.select->find_ranks(bench.stream, {stripes.data(), static_cast<int64_t>(count)},
-                                       ranks.data(), 3, on_card.data(), nullptr, plans.data());
+                                       ranks.data(), 3, on_card.data(), nullptr, thresholds.data());
       const auto found = bench.Get<LayerRank>(ranks.span());
-      const auto taken = bench.Get<LayerPlan>(plans.span());
+      const auto recomputed = bench.Get<LayerThreshold>(thresholds.span());
       EXPECT_EQ(found[1].magnitude_bits, 0u);
       EXPECT_EQ(found[2].magnitude_bits, count == 0 ? 0u : std::bit_cast<uint32_t>(0.5f));
-      EXPECT_EQ(taken[1].taking, count == 0 ? Taking::kReaching : Taking::kNothing);
-      EXPECT_EQ(taken[2].least, count == 0 ? 77.0f : 0.5f);
+      EXPECT_EQ(recomputed[1].controlled.threshold, count == 0 ? 77.0 : 0.0);
+      EXPECT_EQ(recomputed[2].controlled.threshold, count == 0 ? 77.0 : 0.5);
     }
   });
 }

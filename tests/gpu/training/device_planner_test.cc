@@ -15,13 +15,13 @@
 namespace weir::compress {
 namespace {
 
-// Plans of two steps, of which the second must not run anything, and what comes of it.
+// Plans of two steps, of which the second must not run anything, and what comes of it where
+// thresholds are kept.
 class TwoPlans {
  public:
   explicit TwoPlans(const std::string& rule) : layer_(rule), layers_{layer_.layer()} {
     EXPECT_TRUE(planner_.Plan(*stream_, from_, &plans_).ok());  // makes room
     EXPECT_TRUE(stream_->Synchronize().ok());
-    planner_.TakeRanks(plans_);
     test::FailAfterLaunches(0);
     second_ = planner_.Plan(*stream_, from_, &plans_);
     test::FailAfterLaunches(std::numeric_limits<uint64_t>::max());
@@ -29,10 +29,11 @@ class TwoPlans {
   ~TwoPlans() { test::ResetCard(); }
 
   const Status& second() const { return second_; }
-  const StepPlan& EndOfSecond() {
+  kernels::LayerThreshold EndOfSecond() {
+    kernels::LayerThreshold threshold;
+    stream_->CopyToHost<kernels::LayerThreshold>(thresholds_.span(), {&threshold, 1});
     EXPECT_TRUE(stream_->Synchronize().ok());
-    planner_.TakeRanks(plans_);
-    return plans_[0];
+    return threshold;
   }
   std::vector<StepPlan>& plans() { return plans_; }
 
@@ -42,8 +43,13 @@ class TwoPlans {
   const std::unique_ptr<device::Stream> stream_ = layer_.MakeStream();
   const device::Buffer<float> gradient_ = layer_.Put(Drawn(1));
   const device::Buffer<float> residual_ = layer_.Put(std::vector<float>(Drawn(1).size()));
-  const kernels::SelectFrom from_{
-      .gradient = gradient_.data(), .residual = residual_.data(), .square_sums = {}, .scales = {}};
+  const device::Buffer<kernels::LayerThreshold> thresholds_ =
+      layer_.Put(std::vector<kernels::LayerThreshold>(1));
+  const kernels::SelectFrom from_{.gradient = gradient_.data(),
+                                  .residual = residual_.data(),
+                                  .square_sums = {},
+                                  .scales = {},
+                                  .thresholds = thresholds_.data()};
   DevicePlanner planner_{layer_.compute(), layers_, {}};
   std::vector<StepPlan> plans_;
   Status second_;
@@ -56,7 +62,8 @@ TEST(DevicePlannerOnACard, DoesNotAwaitTheRankOfASample) {
   EXPECT_EQ(dct.plans()[0].threshold, std::nullopt);
   std::vector<float> magnitudes = Drawn(1);
   for (float& magnitude : magnitudes) magnitude = std::fabs(magnitude);
-  EXPECT_EQ(dct.EndOfSecond().threshold, RankedOf(magnitudes, {.sparsity = 0.99}));
+  EXPECT_TRUE(dct.plans()[0].takes_threshold);
+  EXPECT_EQ(dct.EndOfSecond().controlled.threshold, RankedOf(magnitudes, {.sparsity = 0.99}));
 }
 
 // A sample that a policy itself looks at comes to the host.

@@ -84,6 +84,7 @@ TEST_P(PoliciesOnACard, RememberWhatTheCpuWould) {
 INSTANTIATE_TEST_SUITE_P(
     KeepingAResidual, PoliciesOnACard,
     testing::Values("default { dct { sparsity: 0.95 lifespan: 5 } }",
+                    "default { dct { sparsity: 0.95 lifespan: 4 controller: false } }",
                     "default { dct { sparsity: 0.9 } values: BF16 }",
                     "default { dct { sparsity: 0.9 drain: FLUSH drain_period: 2 } }",
                     "default { dct { sparsity: 0.9 drain: DISCARD drain_period: 2 } }",
