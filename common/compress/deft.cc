@@ -56,18 +56,17 @@ class DeftProposer : public Proposer {
         target_(std::min(all_, KeptCount(all_, choices.sparsity))),
         choices_(choices) {}
 
-  void Propose(const Turn& turn, std::span<Residual* const> residuals,
-               Proposal* proposal) override {
-    *proposal = {.indexes = LayerIndexes(residuals.size())};
+  void Propose(const Turn& turn, RangeSelect& residuals, Proposal* proposal) override {
+    *proposal = {.indexes = LayerIndexes(residuals.layer_count())};
     if (turn.world != world_) CutFor(turn.world);
     if (turn.step != next_step_) packing_ = std::nullopt;  // others may have another one by now
     wanted_ = turn.agrees ? target_ : std::min(all_, target_ * int64_t{turn.world});
-    const std::vector<int64_t> counts = Deal(NormsOf(residuals, ranges_), wanted_ - surplus_);
+    const std::vector<int64_t> counts = Deal(residuals.Norms(ranges_), wanted_ - surplus_);
     DeftPacking own = Pack(counts);
     proposal->word = TellDeftPacking(own);
     if (!turn.agrees) packing_ = std::move(own);
     if (!packing_) PackAnew();
-    SelectFrom(BinOf(turn), counts, residuals, &proposal->indexes);
+    SelectFrom(BinOf(turn), counts, &residuals, &proposal->indexes);
   }
 
   void Learn(const Turn& turn, const Agreement& agreement) override {
@@ -137,14 +136,19 @@ class DeftProposer : public Proposer {
   }
 
   void SelectFrom(std::vector<size_t> bin, const std::vector<int64_t>& counts,
-                  std::span<Residual* const> residuals, LayerIndexes* indexes) {
+                  RangeSelect* residuals, LayerIndexes* indexes) {
     std::ranges::sort(bin);
-    threshold_ = 0;
+    std::vector<LargestAsk> asks;
     for (const size_t piece : bin) {
-      float& threshold = thresholds_[piece];
-      threshold = select_.Largest(residuals, {&ranges_[piece], 1},
-                                  static_cast<size_t>(counts[piece]), threshold, indexes);
-      threshold_ = std::max(threshold_, threshold);
+      asks.push_back({.ranges = {&ranges_[piece], 1},
+                      .k = static_cast<size_t>(counts[piece]),
+                      .threshold = thresholds_[piece]});
+    }
+    residuals->Largest(asks, indexes);
+    threshold_ = 0;
+    for (size_t i = 0; i < bin.size(); ++i) {
+      thresholds_[bin[i]] = asks[i].threshold;
+      threshold_ = std::max(threshold_, asks[i].threshold);
     }
   }
 
@@ -162,8 +166,7 @@ class DeftProposer : public Proposer {
   std::optional<DeftPacking> packing_, by_elements_;
   std::optional<uint32_t> leader_;  // of the step before
   int64_t surplus_ = 0;             // elements that steps so far sent beyond the target
-  RangeSelect select_;
-  float threshold_ = 0;  // the largest of the last step
+  float threshold_ = 0;             // the largest of the last step
 };
 
 class Deft : public AgreedPolicy {

@@ -52,19 +52,18 @@ class ExDynaProposer : public Proposer {
         blocks_wanted_(options.blocks.block_count),
         state_(all_, options, threshold) {}
 
-  void Propose(const Turn& turn, std::span<Residual* const> residuals,
-               Proposal* proposal) override {
-    *proposal = {.indexes = LayerIndexes(residuals.size())};
+  void Propose(const Turn& turn, RangeSelect& residuals, Proposal* proposal) override {
+    *proposal = {.indexes = LayerIndexes(residuals.layer_count())};
     state_.Fit(turn.world);
     proposal->word = state_.Tell(turn.step);
     ExDynaNote note;
-    if (state_.renews(turn)) note.quantile = Quantile(turn, residuals);
+    if (state_.renews(turn)) note.quantile = Quantile(turn, &residuals);
     const std::optional<double> threshold = note.quantile ? note.quantile : state_.threshold();
     const ExDynaRange range = state_.RangeOf(turn);
     const std::vector<LayerRange> ranges = RangesOf(sizes_, range.begin, range.end);
     if (threshold) {
       note.count = static_cast<int64_t>(
-          select_.Reaching(residuals, ranges, static_cast<float>(*threshold), &proposal->indexes));
+          residuals.Reaching(ranges, static_cast<float>(*threshold), &proposal->indexes));
     }
     if (note.count == 0) note.count = FallBack(turn, range, &proposal->indexes);
     proposal->note = note.Tell();
@@ -92,11 +91,11 @@ class ExDynaProposer : public Proposer {
 
  private:
   // Nothing where all is 0.
-  std::optional<double> Quantile(const Turn& turn, std::span<Residual* const> residuals) {
+  std::optional<double> Quantile(const Turn& turn, RangeSelect* residuals) const {
     const int64_t kept = turn.agrees ? target_ : std::min(all_, target_ * int64_t{turn.world});
-    LayerIndexes unused(residuals.size());
-    const float quantile =
-        select_.Largest(residuals, whole_, static_cast<size_t>(kept), 0, &unused);
+    LargestAsk ask = {.ranges = whole_, .k = static_cast<size_t>(kept)};
+    residuals->Largest({&ask, 1}, nullptr);
+    const float quantile = ask.threshold;
     if (!(quantile > 0 && quantile <= std::numeric_limits<float>::max())) return std::nullopt;
     return static_cast<double>(quantile);
   }
@@ -116,7 +115,6 @@ class ExDynaProposer : public Proposer {
   const int64_t target_;
   const int64_t blocks_wanted_;
   ExDynaState state_;
-  RangeSelect select_;
 };
 
 class ExDyna : public AgreedPolicy {

@@ -9,11 +9,12 @@ LargestProposer::LargestProposer(std::span<const int64_t> element_counts, double
       kept_(static_cast<size_t>(KeptCount(ElementsOfAll(element_counts), sparsity))),
       who_(who) {}
 
-void LargestProposer::Propose(const Turn& turn, std::span<Residual* const> residuals,
-                              Proposal* proposal) {
-  *proposal = {.indexes = LayerIndexes(residuals.size())};
+void LargestProposer::Propose(const Turn& turn, RangeSelect& residuals, Proposal* proposal) {
+  *proposal = {.indexes = LayerIndexes(residuals.layer_count())};
   if (who_ == Who::kLeader && turn.agrees && turn.rank != turn.leader()) return;
-  threshold_ = select_.Largest(residuals, ranges_, kept_, threshold_, &proposal->indexes);
+  LargestAsk ask = {.ranges = ranges_, .k = kept_, .threshold = threshold_};
+  residuals.Largest({&ask, 1}, &proposal->indexes);
+  threshold_ = ask.threshold;
 }
 
 }  // namespace weir::compress

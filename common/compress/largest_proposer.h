@@ -24,7 +24,7 @@ class LargestProposer final : public Proposer {
   // who: proposes in a step that trainers agree on.
   LargestProposer(std::span<const int64_t> element_counts, double sparsity, Who who);
 
-  void Propose(const Turn& turn, std::span<Residual* const> residuals, Proposal* proposal) override;
+  void Propose(const Turn& turn, RangeSelect& residuals, Proposal* proposal) override;
   void Learn(const Turn&, const Agreement&) override {}
   // Of the last step in which it proposed.
   double threshold() const override { return threshold_; }
@@ -33,7 +33,6 @@ class LargestProposer final : public Proposer {
   const std::vector<LayerRange> ranges_;
   const size_t kept_;
   const Who who_;
-  RangeSelect select_;
   float threshold_ = 0;
 };
 

@@ -37,6 +37,7 @@ namespace weir::compress {
 
 class Candidates;
 class DeviceSelectable;
+class Residual;
 struct SelectKernels;
 
 // Those of the CPU, all instruction sets (select_kernels.h).

@@ -19,9 +19,10 @@
 #include <vector>
 
 #include "common/base/bytes.h"
-#include "common/compress/residual.h"
 
 namespace weir::compress {
+
+class RangeSelect;
 
 // Who proposes. Trainers of a step have ranks of their own, below world, which is how many they
 // are; both may change from step to step.
@@ -58,9 +59,9 @@ class Proposer {
  public:
   virtual ~Proposer() = default;
 
-  // residuals: of each layer, as they were when the proposer was made.
-  virtual void Propose(const Turn& turn, std::span<Residual* const> residuals,
-                       Proposal* proposal) = 0;
+  // residuals: of the layers that the proposer was made for, on the host or on a device
+  // (range_select.h).
+  virtual void Propose(const Turn& turn, RangeSelect& residuals, Proposal* proposal) = 0;
 
   // After each step's Propose. What cannot be read of the word or a note counts as not said.
   virtual void Learn(const Turn& turn, const Agreement& agreement) = 0;

@@ -20,10 +20,9 @@ class UnionHardThresholdProposer : public Proposer {
   UnionHardThresholdProposer(std::span<const int64_t> element_counts, float threshold)
       : ranges_(WholeLayers(element_counts)), threshold_(threshold) {}
 
-  void Propose(const Turn& /*turn*/, std::span<Residual* const> residuals,
-               Proposal* proposal) override {
-    *proposal = {.indexes = LayerIndexes(residuals.size())};
-    select_.Reaching(residuals, ranges_, threshold_, &proposal->indexes);
+  void Propose(const Turn& /*turn*/, RangeSelect& residuals, Proposal* proposal) override {
+    *proposal = {.indexes = LayerIndexes(residuals.layer_count())};
+    residuals.Reaching(ranges_, threshold_, &proposal->indexes);
   }
   void Learn(const Turn&, const Agreement&) override {}
   double threshold() const override { return threshold_; }
@@ -31,7 +30,6 @@ class UnionHardThresholdProposer : public Proposer {
  private:
   const std::vector<LayerRange> ranges_;
   const float threshold_;
-  RangeSelect select_;
 };
 
 class UnionHardThreshold : public AgreedPolicy {

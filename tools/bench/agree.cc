@@ -117,11 +117,11 @@ float ThresholdOf(const AgreeTensors& tensors) {
 Status MeasureExDyna(const AgreeTensors& tensors, int trainers, int repeats, Lines* lines) {
   const float threshold = ThresholdOf(tensors);
   const auto ranges = PartitionOf(tensors, trainers);
-  compress::RangeSelect select;
+  compress::HostRangeSelect select(tensors.residuals());
   size_t selected = 0, counted = 0;
   const auto selection = [&] {
     compress::LayerIndexes indexes(tensors.sizes().size());
-    selected = select.Reaching(tensors.residuals(), ranges, threshold, &indexes);
+    selected = select.Reaching(ranges, threshold, &indexes);
   };
   const auto scan = [&] { counted = PlainScan(tensors, ranges, threshold); };
   const std::vector<double> seconds = SecondsOfEach(repeats, {selection, scan});

@@ -61,10 +61,7 @@ DeftShares PackDeftShares(const AgreeTensors& tensors, int trainers, compress::D
 void LinearSelection::operator()() {
   indexes_.resize(tensors_.sizes().size());
   for (auto& layer : indexes_) layer.clear();
-  for (size_t i = 0; i < share_.size(); ++i) {
-    thresholds_[i] = select_.Largest(tensors_.residuals(), share_[i].ranges, share_[i].count,
-                                     thresholds_[i], &indexes_);
-  }
+  select_.Largest(asks_, &indexes_);
   KeepAlive(indexes_.data());
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/compress/deft_packing.h"
+#include "common/compress/host_range_select.h"
 #include "common/compress/layer_ranges.h"
-#include "common/compress/range_select.h"
 #include "tools/bench/heap_largest.h"
 
 namespace weir::bench {
@@ -23,7 +23,7 @@ class AgreeTensors {
   explicit AgreeTensors(double sparsity);
 
   std::span<const int64_t> sizes() const { return sizes_; }
-  std::span<compress::Residual* const> residuals() const { return pointers_; }
+  const std::vector<compress::Residual*>& residuals() const { return pointers_; }
   int64_t element_count() const { return compress::ElementsOfAll(sizes_); }
   int64_t kept() const;
 
@@ -72,16 +72,18 @@ class HeapSelection {
 class LinearSelection {
  public:
   LinearSelection(const AgreeTensors& tensors, AgreeShare share)
-      : tensors_(tensors), share_(std::move(share)), thresholds_(share_.size()) {}
+      : tensors_(tensors), share_(std::move(share)), select_(tensors.residuals()) {
+    for (const AgreePart& part : share_) asks_.push_back({.ranges = part.ranges, .k = part.count});
+  }
 
   void operator()();
-  float threshold() const { return thresholds_.back(); }
+  float threshold() const { return asks_.back().threshold; }
 
  private:
   const AgreeTensors& tensors_;
   AgreeShare share_;
-  std::vector<float> thresholds_;
-  compress::RangeSelect select_;
+  std::vector<compress::LargestAsk> asks_;  // of the share
+  compress::HostRangeSelect select_;
   compress::LayerIndexes indexes_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/strings.h"
+#include "common/compress/host_range_select.h"
 #include "common/compress/policy_table.h"
 #include "common/config/defaults.h"
 #include "common/device/cpu_device.h"
@@ -57,6 +58,7 @@ void AgreedTraining::AddTrainer() {
         policy_->MakeState({.tensor = tensor.id, .element_count = tensor.element_count()}));
     trainer.residuals.push_back(policy_->residual(*trainer.states.back()));
   }
+  trainer.ranges = std::make_unique<compress::HostRangeSelect>(trainer.residuals);
   trainer.proposer = policy_->MakeProposer(sizes);
   CHECK(trainer.proposer != nullptr) << policy_->name();
   trainer.row_gradients = tensor::AlignedBuffer(rows_.size());
@@ -90,7 +92,7 @@ void AgreedTraining::Propose(size_t rank) {
   trainer.proposer->Propose({.step = step_,
                              .rank = static_cast<uint32_t>(rank),
                              .world = static_cast<uint32_t>(trainers_.size())},
-                            trainer.residuals, &trainer.proposal);
+                            *trainer.ranges, &trainer.proposal);
 }
 
 std::vector<std::vector<uint32_t>> AgreedTraining::Union() const {

@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/compress/policy.h"
+#include "common/compress/range_select.h"
 #include "common/layout/model_layout.h"
 #include "common/tensor/aligned_buffer.h"
 #include "worker/data/batch.h"
@@ -42,6 +43,7 @@ class AgreedTraining {
   struct Trainer {
     std::vector<std::unique_ptr<compress::PolicyState>> states;  // of each tensor
     std::vector<compress::Residual*> residuals;
+    std::unique_ptr<compress::RangeSelect> ranges;  // of them
     std::unique_ptr<compress::Proposer> proposer;
     compress::Proposal proposal;
     data::Batch batch;

@@ -124,13 +124,13 @@ SelectLayer::SelectLayer(const SelectOptions& options,
           .tensor = 0, .element_count = options.element_count, .values = options.values, .seed = 7},
       state_(policy_->MakeState(scope_)),
       proposer_(policy_->MakeProposer({&scope_.element_count, 1})),
+      residuals_({policy_->residual(*state_)}),
       selection_(std::make_unique<compress::StripeSelection>()),
       gradients_(gradients) {}
 
 void SelectLayer::Agree(compress::StepPlan* plan) {
-  compress::Residual* const residual = policy_->residual(*state_);
   const compress::Turn turn = {.step = plan->step};
-  proposer_->Propose(turn, {&residual, 1}, &proposal_);
+  proposer_->Propose(turn, residuals_, &proposal_);
   const ByteSpan note = proposal_.note;
   proposer_->Learn(
       turn,

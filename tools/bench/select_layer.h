@@ -14,6 +14,7 @@
 #include <span>
 
 #include "common/base/status.h"
+#include "common/compress/host_range_select.h"
 #include "common/compress/policy.h"
 #include "common/tensor/aligned_buffer.h"
 #include "common/wire/piece_frame.h"
@@ -97,6 +98,7 @@ class SelectLayer {
   const std::unique_ptr<compress::PolicyState> state_;
   const std::unique_ptr<compress::Proposer> proposer_;  // or null
   compress::Proposal proposal_;
+  compress::HostRangeSelect residuals_;
   const std::unique_ptr<compress::StripeSelection> selection_;
   Gradients& gradients_;
   wire::PieceFrameWriter writer_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/compress/host_range_select.h"
 #include "common/wire/element_ids.h"
 
 namespace weir::worker {
@@ -20,10 +21,12 @@ std::string TextOf(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 AgreeingLayers::AgreeingLayers(const ModelLayout& layout, std::vector<LayerEncoder*> layers)
     : layout_(layout), layers_(std::move(layers)), union_(layers_.size()), plans_(layers_.size()) {
   std::vector<int64_t> counts;
+  std::vector<compress::Residual*> residuals;
   for (LayerEncoder* const layer : layers_) {
     counts.push_back(layer->tensor().element_count());
-    residuals_.push_back(layer->residual());
+    residuals.push_back(layer->residual());
   }
+  residuals_ = std::make_unique<compress::HostRangeSelect>(std::move(residuals));
   proposer_ = layers_[0]->policy().MakeProposer(counts);
   CHECK(proposer_ != nullptr) << layers_[0]->policy().name();
 }
@@ -39,7 +42,7 @@ void AgreeingLayers::Begin(const compress::Turn& turn, std::span<const float> de
   for (std::vector<uint32_t>& indexes : proposal_.indexes) indexes.clear();
   proposal_.word.clear();
   proposal_.note.clear();
-  proposer_->Propose(turn_, residuals_, &proposal_);
+  proposer_->Propose(turn_, *residuals_, &proposal_);
   TellWhatIsClamped();
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/compress/proposer.h"
+#include "common/compress/range_select.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/body.h"
@@ -57,7 +58,7 @@ class AgreeingLayers {
 
   const ModelLayout& layout_;
   const std::vector<LayerEncoder*> layers_;
-  std::vector<compress::Residual*> residuals_;
+  std::unique_ptr<compress::RangeSelect> residuals_;
   std::unique_ptr<compress::Proposer> proposer_;
   std::mutex mutex_;
   uint64_t next_step_ = 0;

@@ -21,11 +21,13 @@ using Layers = std::vector<std::vector<float>>;
 struct Trainer {
   Trainer(const Policy& p, std::span<const int64_t> sizes, wire::ValueCoding values)
       : policy(p), proposer(p.MakeProposer(sizes)) {
+    std::vector<Residual*> of_layers;
     for (const int64_t size : sizes) {
       scopes.push_back(MakeScope(size, values));
       states.push_back(p.MakeState(scopes.back()));
-      residuals.push_back(p.residual(*states.back()));
+      of_layers.push_back(p.residual(*states.back()));
     }
+    residuals = std::make_unique<HostRangeSelect>(std::move(of_layers));
   }
 
   void Begin(const Layers& gradients) {
@@ -54,7 +56,7 @@ struct Trainer {
   std::unique_ptr<Proposer> proposer;
   std::vector<Scope> scopes;
   std::vector<std::unique_ptr<PolicyState>> states;
-  std::vector<Residual*> residuals;
+  std::unique_ptr<HostRangeSelect> residuals;
   std::vector<StepPlan> plans;
 };
 
@@ -95,7 +97,7 @@ inline AgreedStep StepTogether(std::span<Trainer* const> trainers, uint64_t step
   for (uint32_t rank = 0; rank < world; ++rank) {
     trainers[rank]->Begin(gradients[rank]);
     trainers[rank]->proposer->Propose({.step = step, .rank = rank, .world = world},
-                                      trainers[rank]->residuals, &all.proposals[rank]);
+                                      *trainers[rank]->residuals, &all.proposals[rank]);
     notes.emplace_back(all.proposals[rank].note);
   }
   for (size_t layer = 0; layer < trainers[0]->states.size(); ++layer) {

@@ -56,7 +56,7 @@ TEST(CltK, WhereNobodyAgreesEachLeads) {
     second.Begin({{0.5f, 0}, {0, -2}});
     Proposal proposal;
     second.proposer->Propose({.step = step, .rank = 1, .world = 2, .agrees = false},
-                             second.residuals, &proposal);
+                             *second.residuals, &proposal);
     EXPECT_THAT(proposal.indexes, ElementsAre(IsEmpty(), ElementsAre(1)));
   }
 }

@@ -30,7 +30,7 @@ uint64_t CountOf(const Proposal& proposal) {
 Proposal ProposeAlone(Trainer& trainer, const Turn& turn, const Layers& gradients) {
   trainer.Begin(gradients);
   Proposal proposal;
-  trainer.proposer->Propose(turn, trainer.residuals, &proposal);
+  trainer.proposer->Propose(turn, *trainer.residuals, &proposal);
   return proposal;
 }
 

@@ -130,7 +130,7 @@ TEST(ExDyna, WhereNobodyAgreesEachSendsTheTargetOfEachPartitionInTurn) {
     const Turn turn = {.step = step, .rank = 1, .world = kWorld, .agrees = false};
     trainer.Begin(crowd.Gradient(step));
     Proposal proposal;
-    trainer.proposer->Propose(turn, trainer.residuals, &proposal);
+    trainer.proposer->Propose(turn, *trainer.residuals, &proposal);
     trainer.Take(proposal.indexes);
     const std::vector<ByteSpan> notes = {{}, proposal.note, {}, {}};
     trainer.proposer->Learn(

@@ -15,6 +15,7 @@
 #include "common/base/check.h"
 #include "common/base/hogwild.h"
 #include "common/base/random.h"
+#include "common/compress/host_range_select.h"
 #include "common/compress/policy.h"
 #include "common/compress/policy_table.h"
 #include "common/compress/residual.h"
@@ -155,9 +156,9 @@ inline void AgreeWithItself(const Policy& policy, PolicyState& state, const Scop
                             StepPlan* plan, std::vector<uint32_t>* agreed) {
   const auto proposer = policy.MakeProposer(std::array{scope.element_count});
   if (proposer == nullptr) return;
-  Residual* const residual = policy.residual(state);
+  HostRangeSelect residuals({policy.residual(state)});
   Proposal proposal;
-  proposer->Propose({.step = plan->step}, {&residual, 1}, &proposal);
+  proposer->Propose({.step = plan->step}, residuals, &proposal);
   *agreed = std::move(proposal.indexes[0]);
   plan->agreed = *agreed;
 }

@@ -1,4 +1,4 @@
-#include "common/compress/range_select.h"
+#include "common/compress/host_range_select.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +16,13 @@ constexpr float kLeastOfRanges = std::numeric_limits<float>::denorm_min();
 
 }  // namespace
 
-std::vector<double> NormsOf(std::span<Residual* const> residuals,
-                            std::span<const LayerRange> ranges) {
+std::vector<double> HostRangeSelect::Norms(std::span<const LayerRange> ranges) {
   const SelectKernels& kernels = CpuSelectKernels();
   std::vector<double> norms;
   norms.reserve(ranges.size());
   for (const LayerRange& range : ranges) {
     double squares = 0;
-    ForEachStripeIn(range, *residuals[range.layer], [&](int64_t, std::span<float> values) {
+    ForEachStripeIn(range, *residuals_[range.layer], [&](int64_t, std::span<float> values) {
       squares += kernels.sum_bucket(values).square_sum;
     });
     norms.push_back(std::sqrt(squares));
@@ -31,13 +30,12 @@ std::vector<double> NormsOf(std::span<Residual* const> residuals,
   return norms;
 }
 
-void RangeSelect::Collect(std::span<Residual* const> residuals, std::span<const LayerRange> ranges,
-                          float least) {
+void HostRangeSelect::Collect(std::span<const LayerRange> ranges, float least) {
   const SelectKernels& kernels = CpuSelectKernels();
   candidates_.Clear();
   ends_.clear();
   for (const LayerRange& range : ranges) {
-    ForEachStripeIn(range, *residuals[range.layer], [&](int64_t first, std::span<float> values) {
+    ForEachStripeIn(range, *residuals_[range.layer], [&](int64_t first, std::span<float> values) {
       candidates_.Collect(kernels, values, least, static_cast<uint32_t>(first));
     });
     ends_.push_back(candidates_.count());
@@ -45,8 +43,8 @@ void RangeSelect::Collect(std::span<Residual* const> residuals, std::span<const 
 }
 
 // Those above the threshold, and the first so many of those that just reach it.
-void RangeSelect::Append(std::span<const LayerRange> ranges, float threshold, size_t ties,
-                         LayerIndexes* indexes) const {
+void HostRangeSelect::Append(std::span<const LayerRange> ranges, float threshold, size_t ties,
+                             LayerIndexes* indexes) const {
   size_t i = 0;
   for (size_t range = 0; range < ranges.size(); ++range) {
     std::vector<uint32_t>& layer = (*indexes)[ranges[range].layer];
@@ -61,28 +59,29 @@ void RangeSelect::Append(std::span<const LayerRange> ranges, float threshold, si
   }
 }
 
-size_t RangeSelect::Reaching(std::span<Residual* const> residuals,
-                             std::span<const LayerRange> ranges, float threshold,
-                             LayerIndexes* indexes) {
-  Collect(residuals, ranges, threshold);
+size_t HostRangeSelect::Reaching(std::span<const LayerRange> ranges, float threshold,
+                                 LayerIndexes* indexes) {
+  Collect(ranges, threshold);
   Append(ranges, threshold, candidates_.count(), indexes);
   return candidates_.count();
 }
 
-float RangeSelect::Largest(std::span<Residual* const> residuals, std::span<const LayerRange> ranges,
-                           size_t k, float last, LayerIndexes* indexes) {
-  const float bound = std::max(kLoweredOfRanges * last, kLeastOfRanges);
-  Collect(residuals, ranges, bound);
-  if (candidates_.count() < k && bound != kLeastOfRanges) {
-    Collect(residuals, ranges, kLeastOfRanges);
+void HostRangeSelect::Largest(std::span<LargestAsk> asks, LayerIndexes* indexes) {
+  for (LargestAsk& ask : asks) FindLargest(&ask, indexes);
+}
+
+void HostRangeSelect::FindLargest(LargestAsk* ask, LayerIndexes* indexes) {
+  const float bound = std::max(kLoweredOfRanges * ask->threshold, kLeastOfRanges);
+  Collect(ask->ranges, bound);
+  if (candidates_.count() < ask->k && bound != kLeastOfRanges) {
+    Collect(ask->ranges, kLeastOfRanges);
   }
-  const size_t taken = std::min(k, candidates_.count());
-  if (taken == 0) return 0;
-  const float threshold = candidates_.KthLargest(taken);
+  const size_t taken = std::min(ask->k, candidates_.count());
+  ask->threshold = taken == 0 ? 0 : candidates_.KthLargest(taken);
+  if (taken == 0 || indexes == nullptr) return;
   const auto above = static_cast<size_t>(std::ranges::count_if(
-      candidates_.magnitudes(), [threshold](float magnitude) { return magnitude > threshold; }));
-  Append(ranges, threshold, taken - above, indexes);
-  return threshold;
+      candidates_.magnitudes(), [&](float magnitude) { return magnitude > ask->threshold; }));
+  Append(ask->ranges, ask->threshold, taken - above, indexes);
 }
 
 }  // namespace weir::compress
