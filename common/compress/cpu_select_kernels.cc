@@ -16,6 +16,7 @@ const SelectKernels& CpuSelectKernels() {
       .accumulate_and_take_quanta = AccumulateAndTakeQuanta,
       .sum_bucket = SumBucket,
       .append_levels = AppendLevels,
+      .add_ordered_squares = AddOrderedSquares,
       .moments_above = MomentsAbove,
       .log_sum = LogSum,
   };

@@ -23,7 +23,7 @@ std::vector<double> HostRangeSelect::Norms(std::span<const LayerRange> ranges) {
   for (const LayerRange& range : ranges) {
     double squares = 0;
     ForEachStripeIn(range, *residuals_[range.layer], [&](int64_t, std::span<float> values) {
-      squares += kernels.sum_bucket(values).square_sum;
+      squares = kernels.add_ordered_squares(squares, values);
     });
     norms.push_back(std::sqrt(squares));
   }

@@ -37,7 +37,9 @@ class RangeSelect {
 
   virtual size_t layer_count() const = 0;
 
-  // The L2 norm of each range.
+  // The L2 norm of each range. Squares are added in an order that does not depend on where the
+  // residuals are, nor on the processor (ordered_squares.h): equal residuals have equal norms, to
+  // the bit.
   virtual std::vector<double> Norms(std::span<const LayerRange> ranges) = 0;
 
   // Appends what of the ranges reaches the threshold, which is above 0. How many those are.

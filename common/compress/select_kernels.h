@@ -13,6 +13,7 @@
 
 #include "common/compress/bucket_sums.h"
 #include "common/compress/magnitude_moments.h"
+#include "common/compress/ordered_squares.h"
 #include "common/compress/policy.h"
 #include "common/compress/stochastic_levels.h"
 #include "common/compress/variance_select.h"
@@ -47,6 +48,9 @@ struct SelectKernels {
   BucketSums (*sum_bucket)(std::span<const float> values);
   void (*append_levels)(std::span<const float> values, const Levels& levels, uint64_t chance,
                         uint32_t first, StripeSelection* selection);
+
+  // ordered_squares.h
+  double (*add_ordered_squares)(double sum, std::span<const float> values);
 
   // magnitude_moments.h
   Moments (*moments_above)(std::span<const float> values, float bound);

@@ -36,6 +36,7 @@ constexpr SelectKernels kCounting = {
     .accumulate_and_take_quanta = Counted<&SelectKernels::accumulate_and_take_quanta>::Call,
     .sum_bucket = Counted<&SelectKernels::sum_bucket>::Call,
     .append_levels = Counted<&SelectKernels::append_levels>::Call,
+    .add_ordered_squares = Counted<&SelectKernels::add_ordered_squares>::Call,
     .moments_above = Counted<&SelectKernels::moments_above>::Call,
     .log_sum = Counted<&SelectKernels::log_sum>::Call,
 };
