@@ -14,6 +14,18 @@ std::span<const uint32_t> AgreedIn(std::span<const uint32_t> agreed, int64_t beg
   return {from, to};
 }
 
+// What a device took of the stripe.
+void HandOn(const StepPlan& plan, uint32_t stripe, StripeSelection* selection) {
+  const int64_t first = stripe * kStripeElements;
+  const auto agreed = AgreedIn(plan.agreed, first, first + kStripeElements);
+  const auto before = static_cast<size_t>(agreed.data() - plan.agreed.data());
+  selection->dense = false;
+  selection->count = static_cast<uint32_t>(agreed.size());
+  std::ranges::transform(agreed, selection->indexes.begin(),
+                         [&](uint32_t index) { return static_cast<uint16_t>(index - first); });
+  std::ranges::copy(plan.taken.subspan(before, agreed.size()), selection->values.begin());
+}
+
 // Unlike what other policies send, what rounds to 0 stays selected.
 void RoundAll(std::span<float> residual, StripeSelection* selection) {
   for (uint32_t i = 0; i < selection->count; ++i) {
@@ -25,6 +37,16 @@ void RoundAll(std::span<float> residual, StripeSelection* selection) {
 }
 
 }  // namespace
+
+bool AgreedPolicy::SelectStripe(PolicyState& state, const StepPlan& plan, uint32_t stripe,
+                                std::span<const float> gradient, bool wait,
+                                StripeSelection* selection) const {
+  if (!StateOf(state).scope.is_on_device) {
+    return ResidualPolicy::SelectStripe(state, plan, stripe, gradient, wait, selection);
+  }
+  HandOn(plan, stripe, selection);
+  return true;
+}
 
 StepPlan AgreedPolicy::BeginStep(PolicyState& state, std::span<const float> gradient) const {
   Accumulate(state, gradient);

@@ -21,6 +21,9 @@
 //   bin. It deals out the target times the number of trainers, so its bin sends about the target.
 //
 // Each trainer reads all for the norms, which is one pass of multiplications, and then its bin.
+// Counts follow from a trainer's own norms, and the packing from the leader's word alone: so it
+// does not matter to others how a trainer adds up. All the same, equal residuals have equal norms,
+// on any processor and on a card (range_select.h), and then the same counts and proposals.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

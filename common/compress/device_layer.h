@@ -13,12 +13,13 @@ namespace weir::compress {
 
 struct DeviceLayer {
   std::string name;
-  const Policy* policy = nullptr;  // on_device() is not null
+  const Policy* policy = nullptr;
   PolicyState* state = nullptr;
   const Scope* scope = nullptr;
   int64_t offset = 0;           // in flat buffers
   bool must_be_finite = false;  // its gradient is looked at: a bias's
 
+  // Of layers that agree with nobody.
   const DeviceSelectable& selectable() const { return *policy->on_device(); }
 };
 

@@ -16,12 +16,11 @@
 #include <span>
 #include <vector>
 
-#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/compress/device_planner.h"
+#include "common/compress/device_residuals.h"
 #include "common/compress/device_selection.h"
 #include "common/compress/device_thresholds.h"
-#include "common/compress/placed_magnitudes.h"
 #include "common/compress/square_sums.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
@@ -37,7 +36,7 @@ class DeviceSelector {
                  int64_t flat_element_count);
 
   size_t layer_count() const { return layers_.size(); }
-  uint32_t first_stripe(size_t layer) const { return first_stripes_[layer]; }
+  uint32_t first_stripe(size_t layer) const { return residuals_.first_stripe(layer); }
 
   // Where backward passes add up a layer's squares; of policies that keep such sums.
   device::Span<float> SquareSumsOf(size_t layer) const;
@@ -51,7 +50,9 @@ class DeviceSelector {
   // layer at a time, on the host; seldom.
   Status EndStep(const DeviceSelection& selection);
   // A step without a push.
-  Status Accumulate(device::Stream& stream, device::Pointer<const float> gradients);
+  Status Accumulate(device::Stream& stream, device::Pointer<const float> gradients) {
+    return residuals_.Accumulate(stream, gradients);
+  }
 
   // A layer's residual, and its square sums where there are any, into the policy's room for them
   // and out of it; when no thread takes steps. A threshold that is kept here the policy has, too.
@@ -59,32 +60,22 @@ class DeviceSelector {
   Status WriteState(size_t layer, std::span<const float> residual);
 
  private:
-  void PlaceLayers();
-  kernels::StripesView stripes() const;
   kernels::SelectFrom From(device::Pointer<const float> gradients) const;
   // With what is uploaded for it, and what must be finite.
   void EnqueueSelection(device::Stream& stream, const kernels::SelectFrom& from,
                         const DeviceSelection& selection);
-  Status CheckWatched() const;
   std::vector<bool> WhichAreDense() const;
   void CountDiscarded(const DeviceSelection& selection) const;
-  // A layer's part of what is flat.
-  device::Span<float> PartOf(const device::Buffer<float>& flat, size_t layer) const;
-  Status Read(device::Span<const float> from, std::span<float> to) const;
-  Status Write(std::span<const float> from, device::Span<float> to) const;
 
   const kernels::Compute compute_;
-  const std::vector<Layer> layers_;
-  std::vector<uint32_t> first_stripes_;
-  Mutex mutex_;  // a step's, for what is below
-  device::Buffer<float> residual_, square_sums_;
-  device::Mirror<kernels::StripePlace> places_;
+  DeviceResiduals residuals_;  // with the mutex of a step, for what is below
+  const std::span<const Layer> layers_;
+  device::Buffer<float> square_sums_;
   device::Buffer<uint16_t> offsets_;
   device::Buffer<float> values_;
   std::unique_ptr<device::Event> read_;  // recorded once the last step's are copied
   std::optional<DevicePlanner> planner_;
   DeviceThresholds thresholds_;
-  PlacedMagnitudes watched_;  // of layers that must be finite
 };
 
 }  // namespace weir::compress

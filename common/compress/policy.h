@@ -85,9 +85,10 @@ struct StepPlan {
   int64_t tie_end = std::numeric_limits<int64_t>::max();
   // Of policies that collect them; the state's, until EndStep.
   Candidates* candidates = nullptr;
-  // Of policies with a proposer: the layer's elements that leave, ascending; borrowed until
-  // EndStep.
+  // Of policies with a proposer: the layer's elements that leave, ascending, and where a device has
+  // the residual, what it gave of them; borrowed until EndStep.
   std::span<const uint32_t> agreed = {};
+  std::span<const float> taken = {};
   // What codes multiply, of policies that send such: one for all, or the buckets', which are the
   // state's until EndStep.
   float scale = 0;
@@ -134,7 +135,9 @@ class Policy {
   // Itself, where a device can select for it (device_selectable.h); else null.
   virtual const DeviceSelectable* on_device() const { return nullptr; }
 
-  // Of a policy whose trainers agree on what leaves: what proposes it, for the layers of a rule of
+  // Its trainers agree on what leaves. A device can select for it (device_agreed.h).
+  virtual bool agrees() const { return false; }
+  // Of such a policy: what proposes it, for the layers of a rule of
   // so many elements each (proposer.h); else null.
   virtual std::unique_ptr<Proposer> MakeProposer(
       std::span<const int64_t> /*element_counts*/) const {

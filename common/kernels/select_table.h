@@ -53,6 +53,12 @@ struct SelectTable {
                             device::Pointer<const float> gradient,
                             device::Pointer<const float> residual,
                             device::Pointer<float> magnitudes);
+
+  // values[i] = what is at places[i] of the residual, rounded to bfloat16 (wire::RoundToBf16) where
+  // it says so, whatever that is; the residual keeps the rest. No place comes twice.
+  void (*take_values)(device::Stream&, device::Pointer<const uint32_t> places, int64_t count,
+                      bool rounds_to_bf16, device::Pointer<float> residual,
+                      device::Pointer<float> values);
 };
 
 }  // namespace weir::kernels

@@ -37,6 +37,7 @@ constexpr kernels::SelectTable kSelect{
     .find_largest = entries::FindLargest,
     .sum_buckets = entries::SumBuckets,
     .gather_magnitudes = entries::GatherMagnitudes,
+    .take_values = entries::TakeValues,
 };
 
 constexpr kernels::SplitTable kSplit{

@@ -128,4 +128,13 @@ void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t co
   });
 }
 
+void TakeValues(Stream& stream, Pointer<const uint32_t> places, int64_t count, bool rounds_to_bf16,
+                Pointer<float> residual, Pointer<float> values) {
+  if (count == 0) return;
+  Do(stream, "take_values", [&](cudaStream_t to) {
+    return gpu::TakeValues(places.address(), count, rounds_to_bf16, residual.address(),
+                           values.address(), to);
+  });
+}
+
 }  // namespace weir::gpu::entries

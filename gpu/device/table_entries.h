@@ -30,6 +30,8 @@ void SumBuckets(Stream& stream, const kernels::StripesView& stripes,
 void GatherMagnitudes(Stream& stream, Pointer<const uint32_t> places, int64_t count,
                       Pointer<const float> gradient, Pointer<const float> residual,
                       Pointer<float> magnitudes);
+void TakeValues(Stream& stream, Pointer<const uint32_t> places, int64_t count, bool rounds_to_bf16,
+                Pointer<float> residual, Pointer<float> values);
 
 void ChooseLargest(Stream& stream, const ConstDeviceMatrix& block, int64_t keep,
                    int64_t part_samples, const kernels::ChosenView& chosen);

@@ -46,5 +46,7 @@ cudaError_t SumBuckets(const kernels::StripePlace* stripes, int64_t stripe_count
                        kernels::BucketSums* sums, cudaStream_t stream);
 cudaError_t GatherMagnitudes(const uint32_t* places, int64_t count, const float* gradient,
                              const float* residual, float* magnitudes, cudaStream_t stream);
+cudaError_t TakeValues(const uint32_t* places, int64_t count, bool rounds_to_bf16, float* residual,
+                       float* values, cudaStream_t stream);
 
 }  // namespace weir::gpu

@@ -23,6 +23,17 @@ std::vector<float> Draw(size_t count, uint64_t seed) {
   return values;
 }
 
+// Ascending, somewhere in each hundred.
+std::vector<uint32_t> DrawAgreed(size_t count) {
+  constexpr uint32_t kOneOf = 100;
+  RandomStream random(3);
+  std::vector<uint32_t> places;
+  for (size_t first = 0; first + kOneOf <= count; first += kOneOf) {
+    places.push_back(static_cast<uint32_t>(first + random.NextBelow(kOneOf)));
+  }
+  return places;
+}
+
 }  // namespace
 
 CardLooks::CardLooks(const Card& card, int64_t element_count)
@@ -35,7 +46,9 @@ CardLooks::CardLooks(const Card& card, int64_t element_count)
       places_(Put(StripesOfOneLayer(count_))),
       largest_(Put<kernels::LayerLargest>({{.is_asked = 1, .alpha = 2}})),
       buckets_(Put<kernels::LayerBuckets>({{.bucket_log2 = kBucketLog2, .has_residual = 1}})),
-      sums_(Put(std::vector<kernels::BucketSums>((count_ + kBucket - 1) / kBucket))) {}
+      sums_(Put(std::vector<kernels::BucketSums>((count_ + kBucket - 1) / kBucket))),
+      agreed_(Put(DrawAgreed(count_))),
+      taken_(Put(std::vector<float>(agreed_.size()))) {}
 
 template <typename T>
 device::Mirror<T> CardLooks::Put(const std::vector<T>& values) const {
@@ -58,6 +71,12 @@ void CardLooks::SumBuckets() const {
       buckets_.device().data,
       {gradient_.device().data, residual_.device().data, squares_.device().data, {}},
       sums_.device().data);
+}
+
+void CardLooks::TakeAgreed() const {
+  card_.compute.select->take_values(*stream_, agreed_.device().data,
+                                    static_cast<int64_t>(agreed_.size()), false,
+                                    residual_.device().data, taken_.device().data);
 }
 
 Status CardLooks::CheckLargest() const {
@@ -95,6 +114,21 @@ Status CardLooks::CheckBuckets() const {
     const double expected = SumOfBucket(i), found = sums_.host()[i].sum;
     if (std::abs(found - expected) <= 1e-9 * kBucket) continue;
     return Internal(StrCat("the sum of bucket ", i, " is ", expected, ", and on the card ", found));
+  }
+  return OkStatus();
+}
+
+Status CardLooks::CheckAgreed() const {
+  TakeAgreed();
+  taken_.Download(*stream_, taken_.size());
+  std::vector<float> left(count_);
+  stream_->CopyToHost<float>(residual_.device(), left);
+  WEIR_RETURN_IF_ERROR(stream_->Synchronize());
+  for (size_t i = 0; i < agreed_.size(); ++i) {
+    const uint32_t place = agreed_.host()[i];
+    if (taken_.host()[i] == residual_.host()[place] && left[place] == 0) continue;
+    return Internal(StrCat("what was agreed on of element ", place, " is ", residual_.host()[place],
+                           ", and of the card ", taken_.host()[i]));
   }
   return OkStatus();
 }

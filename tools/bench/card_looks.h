@@ -1,5 +1,5 @@
 // What policies on a card look at before they choose thresholds and scales, of one layer: the
-// largest magnitudes, and sums of buckets.
+// largest magnitudes, and sums of buckets. And what they take that trainers have agreed on.
 //
 // Thread rule: one thread. Borrows the card.
 #pragma once
@@ -23,10 +23,12 @@ class CardLooks {
   // Enqueue.
   void FindLargest() const;
   void SumBuckets() const;
+  void TakeAgreed() const;  // one element of a hundred
 
   // Once more, and it is what a plain loop finds.
   Status CheckLargest() const;
   Status CheckBuckets() const;
+  Status CheckAgreed() const;  // the first time; there is nothing left of them then
 
  private:
   template <typename T>
@@ -41,6 +43,8 @@ class CardLooks {
   const device::Mirror<kernels::LayerLargest> largest_;
   const device::Mirror<kernels::LayerBuckets> buckets_;
   const device::Mirror<kernels::BucketSums> sums_;
+  const device::Mirror<uint32_t> agreed_;
+  const device::Mirror<float> taken_;
 };
 
 }  // namespace weir::bench

@@ -53,7 +53,9 @@ Status MeasureSelection(const Card& card, const Options& options, Lines* lines) 
   WEIR_RETURN_IF_ERROR(looks.CheckLargest());
   WEIR_RETURN_IF_ERROR(add("find_largest", 12, looks.stream(), [&] { looks.FindLargest(); }));
   WEIR_RETURN_IF_ERROR(looks.CheckBuckets());
-  return add("sum_buckets", 8, looks.stream(), [&] { looks.SumBuckets(); });
+  WEIR_RETURN_IF_ERROR(add("sum_buckets", 8, looks.stream(), [&] { looks.SumBuckets(); }));
+  WEIR_RETURN_IF_ERROR(looks.CheckAgreed());
+  return add("take_values", 0.72, looks.stream(), [&] { looks.TakeAgreed(); });
 }
 
 // Layers of another's shape are measured once.

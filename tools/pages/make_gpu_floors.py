@@ -105,6 +105,10 @@ def of_gradients(shape):
     yield ("find_largest", 12 * n, 2 * n, "`variance`")
     yield ("sum_buckets", 8 * n, 4 * n, "`qsgd`, `terngrad`, `one_bit`")
     yield ("gather_magnitudes", 8 * n, n, "`dct`, `sidco`: one of up to three elements, so all lines")
+    yield ("find_ranks, of proposals", 16 * n, 4 * n, "`clt_k`, `union_top_k`; `exdyna` in few steps; `deft` of a bin")
+    yield ("accumulate_and_select, of proposals", int((4 + 6 * SELECTED) * n), n, "the same and `union_hard_threshold`; `exdyna` of a partition")
+    yield ("sum_buckets, of proposals", 4 * n, 2 * n, "`deft`: norms")
+    yield ("take_values", int(72 * SELECTED * n), 0, "policies whose trainers agree: 1 % was agreed on")
     yield ("find_ranks, of samples", 16 * shape.sampled, 4 * shape.sampled, "`dct`, where thresholds are renewed")
     yield ("correct_thresholds", 160 * shape.tensors, 50 * shape.tensors, "`dct`, a few bytes for each of its layers")
 
@@ -210,6 +214,7 @@ The rest is enqueued call after call:
 | `update_dense`, `update_rows` | without servers | the rate of a schedule and Adam's corrections change by the step, and are arguments |
 | waits for events, and their recording | all | of several streams: steps without servers are applied one after the other; a step selects once what the one before selected is copied; rows that came ahead must be there |
 | samples, `find_ranks`, `find_largest`, `sum_buckets` | with servers | a step draws places of its own; which layers ask is another set by the step; and all but ranks of samples the host awaits |
+| `accumulate` and what must be finite, proposals, `take_values` and the copy of what it took | with servers, of layers whose trainers agree | which ranges a step asks for is another set by the step; the host awaits what was found, for it tells the others; and how much was agreed on is another number each time |
 | copies of what left | with servers | as many bytes as left, in a stream of their own |
 | `write_values` | with servers | answers come when servers send them, of any size |
 
@@ -222,7 +227,10 @@ A correction is the CPU's to the bit, for the same gradient in F32 must send the
 (`common/kernels/controlled_threshold.h`), of operations that every compiler and card rounds alike.
 Without servers nothing is selected, and there is no controller.
 
-What leaves of a gradient under `none`, or under policies that agree with others, is all of it, or what others have chosen: those layers' gradients are copied to the host whole.
+What leaves of a gradient under `none` is all of it: those layers' gradients are copied to the host whole.
+Under policies whose trainers agree the gradient stays on the card. What is proposed is found there, and its indexes go to the host, with norms and thresholds where a policy has such;
+the indexes of the union come back, and the values at them go. The kernels of proposals are those of selections, over parts of ranges in place of stripes, and take nothing.
+Where more elements are just as large as the last of the largest than there is room for, what is larger than these is found once more; gradients have that seldom.
 """
 
 

@@ -18,32 +18,43 @@ std::string TextOf(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 
 }  // namespace
 
-AgreeingLayers::AgreeingLayers(const ModelLayout& layout, std::vector<LayerEncoder*> layers)
+AgreeingLayers::AgreeingLayers(const ModelLayout& layout, const kernels::Compute& compute,
+                               std::vector<LayerEncoder*> layers)
     : layout_(layout), layers_(std::move(layers)), union_(layers_.size()), plans_(layers_.size()) {
   std::vector<int64_t> counts;
-  std::vector<compress::Residual*> residuals;
-  for (LayerEncoder* const layer : layers_) {
-    counts.push_back(layer->tensor().element_count());
-    residuals.push_back(layer->residual());
-  }
-  residuals_ = std::make_unique<compress::HostRangeSelect>(std::move(residuals));
+  for (LayerEncoder* const layer : layers_) counts.push_back(layer->tensor().element_count());
+  KeepResiduals(compute);
   proposer_ = layers_[0]->policy().MakeProposer(counts);
   CHECK(proposer_ != nullptr) << layers_[0]->policy().name();
 }
 
-void AgreeingLayers::Begin(const compress::Turn& turn, std::span<const float> dense) {
+// All layers of a rule are where the first is.
+void AgreeingLayers::KeepResiduals(const kernels::Compute& compute) {
+  if (!layers_[0]->is_on_device()) {
+    std::vector<compress::Residual*> residuals;
+    for (LayerEncoder* const layer : layers_) residuals.push_back(layer->residual());
+    on_host_ = std::make_unique<compress::HostRangeSelect>(std::move(residuals));
+    return;
+  }
+  std::vector<compress::DeviceLayer> layers;
+  for (const LayerEncoder* const layer : layers_) layers.push_back(layer->ForDevice());
+  on_device_ = std::make_unique<compress::DeviceAgreed>(compute, std::move(layers),
+                                                        layout_.flat_element_count());
+}
+
+Status AgreeingLayers::Begin(const compress::Turn& turn, const DenseGradients& dense) {
   turn_ = turn;
+  if (on_device_) WEIR_RETURN_IF_ERROR(on_device_->Begin(*dense.stream, dense.on_device));
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const TensorSpec& tensor = layers_[i]->tensor();
-    plans_[i] = layers_[i]->Begin(dense.subspan(static_cast<size_t>(tensor.offset),
-                                                static_cast<size_t>(tensor.element_count())));
+    plans_[i] = layers_[i]->Begin(layers_[i]->GradientIn(dense.on_host));
   }
   proposal_.indexes.resize(layers_.size());
   for (std::vector<uint32_t>& indexes : proposal_.indexes) indexes.clear();
   proposal_.word.clear();
   proposal_.note.clear();
-  proposer_->Propose(turn_, *residuals_, &proposal_);
+  proposer_->Propose(turn_, on_device_ ? on_device_->residuals() : *on_host_, &proposal_);
   TellWhatIsClamped();
+  return on_device_ ? on_device_->status() : OkStatus();
 }
 
 void AgreeingLayers::TellWhatIsClamped() {
@@ -106,6 +117,17 @@ void AgreeingLayers::LearnOwn() {
 void AgreeingLayers::Learn(uint64_t union_count, ByteSpan word, std::span<const ByteSpan> notes) {
   proposer_->Learn(turn_, {.union_count = union_count, .word = word, .notes = notes});
   for (size_t i = 0; i < layers_.size(); ++i) plans_[i].agreed = union_[i];
+}
+
+Status AgreeingLayers::Take(const DenseGradients& dense) {
+  if (!on_device_) return OkStatus();
+  WEIR_RETURN_IF_ERROR(on_device_->Take(*dense.stream, union_));
+  for (size_t i = 0; i < layers_.size(); ++i) plans_[i].taken = on_device_->taken(i);
+  return OkStatus();
+}
+
+Status AgreeingLayers::Accumulate(const DenseGradients& dense) {
+  return on_device_ ? on_device_->Accumulate(*dense.stream, dense.on_device) : OkStatus();
 }
 
 }  // namespace weir::worker

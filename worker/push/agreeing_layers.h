@@ -3,8 +3,8 @@
 // agreed on is what each layer takes. Where nobody agrees, that is what this trainer proposed.
 //
 // Place in the life of a batch: residual += gradient -> **propose -> union** -> take -> encode.
-// Thread rule: any thread; a step has the layers from Begin until its selection is encoded. Borrows
-// the layers.
+// Thread rule: any thread; a step has the layers from Begin until its selection is encoded, and
+// others may accumulate meanwhile. Borrows the layers.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,23 @@
 #include <string>
 #include <vector>
 
+#include "common/compress/device_agreed.h"
 #include "common/compress/proposer.h"
 #include "common/compress/range_select.h"
 #include "common/layout/model_layout.h"
 #include "common/proto/protocol.pb.h"
 #include "common/session/body.h"
 #include "worker/link/agreed_pieces.h"
+#include "worker/push/dense_gradients.h"
 #include "worker/push/layer_encoder.h"
 
 namespace weir::worker {
 
 class AgreeingLayers {
  public:
-  // layers: at least one, of one rule.
-  AgreeingLayers(const ModelLayout& layout, std::vector<LayerEncoder*> layers);
+  // layers: at least one, of one rule. compute: where gradients are.
+  AgreeingLayers(const ModelLayout& layout, const kernels::Compute& compute,
+                 std::vector<LayerEncoder*> layers);
 
   std::span<LayerEncoder* const> layers() const { return layers_; }
 
@@ -35,8 +38,8 @@ class AgreeingLayers {
   // several rules keeps their locks in a list.
   std::unique_lock<std::mutex> Lock() { return std::unique_lock(mutex_); }
 
-  // Takes the layers' gradients in, which lie flat, and proposes.
-  void Begin(const compress::Turn& turn, std::span<const float> dense);
+  // Takes the layers' gradients in and proposes.
+  Status Begin(const compress::Turn& turn, const DenseGradients& dense);
   // A number for steps of this trainer alone.
   uint64_t NextStep() { return next_step_++; }
 
@@ -48,17 +51,27 @@ class AgreeingLayers {
   // Nobody else has been asked.
   void LearnOwn();
 
+  // Once it has learned: on a device what is agreed is taken, and comes with the plans. Waits.
+  Status Take(const DenseGradients& dense);
+
   // Of the layer with that number, until the next Begin: the step's plan.
   const compress::StepPlan& plan(size_t layer) const { return plans_[layer]; }
 
+  // Of a step without a push, on a device; on the host layers do it themselves.
+  Status Accumulate(const DenseGradients& dense);
+  // Null: residuals are on the host.
+  compress::DeviceAgreed* on_device() const { return on_device_.get(); }
+
  private:
+  void KeepResiduals(const kernels::Compute& compute);
   void Learn(uint64_t union_count, ByteSpan word, std::span<const ByteSpan> notes);
   // Once, and again when it changes, as with the number of trainers.
   void TellWhatIsClamped();
 
   const ModelLayout& layout_;
   const std::vector<LayerEncoder*> layers_;
-  std::unique_ptr<compress::RangeSelect> residuals_;
+  std::unique_ptr<compress::DeviceAgreed> on_device_;
+  std::unique_ptr<compress::RangeSelect> on_host_;  // or null
   std::unique_ptr<compress::Proposer> proposer_;
   std::mutex mutex_;
   uint64_t next_step_ = 0;

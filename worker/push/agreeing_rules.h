@@ -18,12 +18,14 @@
 #include "common/session/body.h"
 #include "worker/link/agreed_pieces.h"
 #include "worker/push/agreeing_layers.h"
+#include "worker/push/dense_gradients.h"
 
 namespace weir::worker {
 
 class AgreeingRules {
  public:
-  explicit AgreeingRules(const ModelLayout& layout) : layout_(layout) {}
+  AgreeingRules(const ModelLayout& layout, const kernels::Compute& compute)
+      : layout_(layout), compute_(compute) {}
 
   // False: the layer's policy agrees with nobody, and it is not taken.
   bool TryAdd(const v1::PolicyRule& rule, LayerEncoder* layer);
@@ -32,8 +34,8 @@ class AgreeingRules {
   bool empty() const { return rules_.empty(); }
 
   // Of a round: a body of proposals per server, and words in the header; then what came of them.
-  std::vector<session::Body> Propose(const compress::Turn& turn, std::span<const float> dense,
-                                     v1::Proposal* header);
+  Result<std::vector<session::Body>> Propose(const compress::Turn& turn,
+                                             const DenseGradients& dense, v1::Proposal* header);
   void Learn(const AgreedPieces& agreed, const v1::Agreement& words);
   // Which of how many trainers this one is, where nobody is asked. Any thread; alone until then.
   struct alignas(uint64_t) Place {  // so that it is atomic without a library
@@ -42,7 +44,14 @@ class AgreeingRules {
   };
   void SetPlace(const Place& place) { place_ = place; }
   // Nobody is asked. The layers are this step's while the locks are held.
-  std::vector<std::unique_lock<std::mutex>> ProposeAlone(std::span<const float> dense);
+  Result<std::vector<std::unique_lock<std::mutex>>> ProposeAlone(const DenseGradients& dense);
+  // Of either, once it is known what leaves (AgreeingLayers::Take).
+  Status Take(const DenseGradients& dense);
+
+  // A step without a push, of the rules that a device has.
+  Status Accumulate(const DenseGradients& dense);
+  // A residual that a device has; null: another layer's. With the layer's number there.
+  compress::DeviceAgreed* FindOnDevice(const LayerEncoder& layer, size_t* number) const;
 
   // Calls visit(layer, plan) for each.
   template <typename Visit>
@@ -54,6 +63,7 @@ class AgreeingRules {
 
  private:
   const ModelLayout& layout_;
+  const kernels::Compute compute_;
   std::atomic<Place> place_;
   std::vector<std::pair<const v1::PolicyRule*, std::vector<LayerEncoder*>>> added_;
   std::vector<std::unique_ptr<AgreeingLayers>> rules_;

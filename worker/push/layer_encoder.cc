@@ -24,11 +24,11 @@ LayerEncoder::LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout
   scope_.element_count = tensor.element_count();
   scope_.values = rule.values() == v1::BF16 ? wire::ValueCoding::kBf16 : wire::ValueCoding::kF32;
   scope_.seed = seed;
-  scope_.is_on_device = is_on_device && policy_->on_device() != nullptr;
+  scope_.is_on_device = is_on_device && (policy_->agrees() || policy_->on_device() != nullptr);
   state_ = policy_->MakeState(scope_);
 }
 
-compress::DeviceSelector::Layer LayerEncoder::ForSelector() const {
+compress::DeviceLayer LayerEncoder::ForDevice() const {
   return {.name = tensor_.name,
           .policy = policy_.get(),
           .state = state_.get(),
@@ -126,10 +126,11 @@ void LayerEncoder::MarkSent(const compress::StripeSelection& selection, uint32_t
 bool LayerEncoder::Take(const compress::StepPlan& plan, uint32_t stripe,
                         std::span<const float> gradient, bool wait,
                         compress::StripeSelection* selection) {
-  const auto begin = static_cast<size_t>(stripe * kStripeElements);
-  const auto length = static_cast<size_t>(scope_.stripe_elements(stripe));
-  return policy_->SelectStripe(*state_, plan, stripe, gradient.subspan(begin, length), wait,
-                               selection);
+  if (!gradient.empty()) {
+    gradient = gradient.subspan(static_cast<size_t>(stripe * kStripeElements),
+                                static_cast<size_t>(scope_.stripe_elements(stripe)));
+  }
+  return policy_->SelectStripe(*state_, plan, stripe, gradient, wait, selection);
 }
 
 void LayerEncoder::Append(const compress::StripeSelection& selection, uint32_t stripe,

@@ -36,20 +36,26 @@ class LayerEncoder {
     EncodeTimes times;
   };
 
-  // seed: of its random choices. is_on_device: a DeviceSelector has its residual, if its policy can
-  // be selected for there.
+  // seed: of its random choices. is_on_device: a device has its residual, if its policy can be
+  // selected for there.
   LayerEncoder(const v1::PolicyRule& rule, const ModelLayout& layout, const TensorSpec& tensor,
                uint64_t seed, bool is_on_device);
 
   const TensorSpec& tensor() const { return tensor_; }
   const compress::Policy& policy() const { return *policy_; }
   bool is_on_device() const { return scope_.is_on_device; }
+  // The layer's part of flat gradients that are read on the host; empty where a device has it.
+  std::span<const float> GradientIn(std::span<const float> dense) const {
+    if (is_on_device()) return {};
+    return dense.subspan(static_cast<size_t>(tensor_.offset),
+                         static_cast<size_t>(tensor_.element_count()));
+  }
   compress::SquareSums square_sums() const { return policy_->square_sums(*state_); }
-  compress::DeviceSelector::Layer ForSelector() const;
+  compress::DeviceLayer ForDevice() const;
   // Null where nothing is kept, or not here.
   compress::Residual* residual() const { return policy_->residual(*state_); }
 
-  // gradient: the layer's.
+  // gradient: the layer's, as GradientIn gives it.
   void Encode(std::span<const float> gradient, std::vector<session::BodyWriter>& writers,
               Scratch* scratch);
   // The same in two phases, of a policy with a proposer: between them it is decided what leaves.

@@ -13,11 +13,6 @@
 namespace weir::worker {
 namespace {
 
-std::span<const float> ElementsOf(const TensorSpec& tensor, std::span<const float> dense) {
-  return dense.subspan(static_cast<size_t>(tensor.offset),
-                       static_cast<size_t>(tensor.element_count()));
-}
-
 void EncodeRows(const data::Batch& batch, const BatchRows& rows, RowEncoder* encoder,
                 std::vector<session::BodyWriter>& writers, StepEncoder::Scratch* scratch) {
   const EncodeTimes::Rows timed(&scratch->layer.times);
@@ -29,7 +24,7 @@ void EncodeRows(const data::Batch& batch, const BatchRows& rows, RowEncoder* enc
 StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, uint32_t trainer,
                          const StageSpec& stage, const kernels::Compute& compute)
     : layout_(layout),
-      agreeing_(layout),
+      agreeing_(layout, compute),
       rows_(config.compression(), layout, stage.has_interaction) {
   const uint64_t seed = KeyedHash(layout.seed(), RunStream::kPolicy, trainer);
   std::vector<compress::DeviceSelector::Layer> on_device;
@@ -38,9 +33,10 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
     const v1::PolicyRule& rule = config::RuleForLayer(config.compression(), tensor.name);
     LayerEncoder& layer = *layers_.emplace_back(
         std::make_unique<LayerEncoder>(rule, layout, tensor, seed, compute.select != nullptr));
-    if (!agreeing_.TryAdd(rule, &layer)) alone_.push_back(&layer);
+    const bool is_alone = !agreeing_.TryAdd(rule, &layer);
+    if (is_alone) alone_.push_back(&layer);
     all_keep_residuals_ = all_keep_residuals_ && layer.policy().keeps_residual();
-    if (layer.is_on_device()) on_device.push_back(layer.ForSelector());
+    if (is_alone && layer.is_on_device()) on_device.push_back(layer.ForDevice());
     if (!layer.is_on_device()) on_host_.push_back(&tensor);
   }
   agreeing_.Finish();
@@ -49,24 +45,16 @@ StepEncoder::StepEncoder(const v1::Config& config, const ModelLayout& layout, ui
                                                          layout.flat_element_count());
 }
 
-template <typename Visit>
-void StepEncoder::ForEachOnDevice(const Visit& visit) const {
-  size_t index = 0;
-  for (const auto& layer : layers_)
-    if (layer->is_on_device()) visit(*layer, index++);
-}
-
 size_t StepEncoder::DeviceIndex(const LayerEncoder& layer) const {
-  size_t found = 0;
-  ForEachOnDevice([&](const LayerEncoder& other, size_t index) {
-    if (&other == &layer) found = index;
-  });
-  return found;
+  const auto end = std::ranges::find(alone_, &layer);
+  return static_cast<size_t>(std::count_if(
+      alone_.begin(), end, [](const LayerEncoder* other) { return other->is_on_device(); }));
 }
 
 compress::SquareSums StepEncoder::SquareSumsOf(const LayerEncoder& layer) const {
   compress::SquareSums squares = layer.square_sums();
-  if (layer.is_on_device()) squares.sums = selector_->SquareSumsOf(DeviceIndex(layer));
+  if (layer.is_on_device() && !layer.policy().agrees())
+    squares.sums = selector_->SquareSumsOf(DeviceIndex(layer));
   return squares;
 }
 
@@ -88,7 +76,7 @@ Status StepEncoder::CheckFinite(std::span<const float> dense, uint32_t begin) co
   for (const auto& layer : layers_) {
     const TensorSpec& tensor = layer->tensor();
     if (tensor.column_count > 1 || layer->is_on_device() || tensor.id < begin) continue;
-    const std::span<const float> values = ElementsOf(tensor, dense);
+    const std::span<const float> values = layer->GradientIn(dense);
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
     return compress::NotFinite(tensor.name);
   }
@@ -99,7 +87,7 @@ Result<std::vector<session::Body>> StepEncoder::Encode(const Dense& dense, const
                                                        const BatchRows& rows, Scratch* scratch) {
   const EncodeTimes::Step timed(&scratch->layer.times);
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
-  const auto locks = agreeing_.ProposeAlone(dense.on_host);
+  WEIR_ASSIGN_OR_RETURN(const auto locks, agreeing_.ProposeAlone(dense));
   return Finish(dense, batch, rows, false, scratch);
 }
 
@@ -111,7 +99,7 @@ Result<std::vector<session::Body>> StepEncoder::EncodePart(const Dense& dense, u
   for (LayerEncoder* const layer : alone_) {
     const TensorSpec& tensor = layer->tensor();
     if (tensor.id < begin || tensor.id >= dense.first_gone) continue;
-    layer->Encode(ElementsOf(tensor, dense.on_host), writers, &scratch->layer);
+    layer->Encode(layer->GradientIn(dense.on_host), writers, &scratch->layer);
   }
   std::vector<session::Body> bodies(writers.size());
   for (size_t i = 0; i < bodies.size(); ++i) writers[i].MoveTo(&bodies[i]);
@@ -122,7 +110,7 @@ Result<std::vector<session::Body>> StepEncoder::Propose(const Dense& dense,
                                                         const compress::Turn& turn,
                                                         v1::Proposal* header) {
   WEIR_RETURN_IF_ERROR(CheckFinite(dense.on_host));
-  return agreeing_.Propose(turn, dense.on_host, header);
+  return agreeing_.Propose(turn, dense, header);
 }
 
 Result<std::vector<session::Body>> StepEncoder::EncodeAgreed(
@@ -136,6 +124,7 @@ Result<std::vector<session::Body>> StepEncoder::EncodeAgreed(
 Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const data::Batch& batch,
                                                        const BatchRows& rows, bool is_agreed,
                                                        Scratch* scratch) {
+  WEIR_RETURN_IF_ERROR(agreeing_.Take(dense));
   if (selector_ != nullptr) {
     WEIR_RETURN_IF_ERROR(selector_->Select(*dense.stream, dense.on_device, &scratch->selection));
   }
@@ -159,7 +148,7 @@ Result<std::vector<session::Body>> StepEncoder::Finish(const Dense& dense, const
 void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
                                std::vector<session::BodyWriter>& writers, Scratch* scratch) {
   agreeing_.ForEach([&](LayerEncoder& layer, const compress::StepPlan& plan) {
-    const std::span<const float> gradient = ElementsOf(layer.tensor(), dense.on_host);
+    const std::span<const float> gradient = layer.GradientIn(dense.on_host);
     is_agreed ? layer.EncodeAgreed(plan, gradient, writers, &scratch->layer)
               : layer.EncodePlan(plan, gradient, writers, &scratch->layer);
   });
@@ -174,7 +163,7 @@ void StepEncoder::EncodeLayers(const Dense& dense, bool is_agreed,
                             &scratch->layer);
       ++index;
     } else if (layer->tensor().id < dense.first_gone) {
-      layer->Encode(ElementsOf(layer->tensor(), dense.on_host), writers, &scratch->layer);
+      layer->Encode(layer->GradientIn(dense.on_host), writers, &scratch->layer);
     }
   }
 }
@@ -185,10 +174,9 @@ Status StepEncoder::Accumulate(const Dense& dense, const data::Batch& batch,
   if (selector_ != nullptr) {
     WEIR_RETURN_IF_ERROR(selector_->Accumulate(*dense.stream, dense.on_device));
   }
+  WEIR_RETURN_IF_ERROR(agreeing_.Accumulate(dense));
   rows_.Accumulate(batch, rows);
-  for (const auto& layer : layers_)
-    layer->Accumulate(layer->is_on_device() ? std::span<const float>()
-                                            : ElementsOf(layer->tensor(), dense.on_host));
+  for (const auto& layer : layers_) layer->Accumulate(layer->GradientIn(dense.on_host));
   return OkStatus();
 }
 

@@ -102,10 +102,10 @@ class StepEncoder {
                                             Scratch* scratch);
   void EncodeLayers(const Dense& dense, bool is_agreed, std::vector<session::BodyWriter>& writers,
                     Scratch* scratch);
-  template <typename Visit>
-  void ForEachOnDevice(const Visit& visit) const;
   size_t DeviceIndex(const LayerEncoder& layer) const;
   compress::SquareSums SquareSumsOf(const LayerEncoder& layer) const;
+  Status ReadFromDevice(const LayerEncoder& layer, std::vector<float>* residual) const;
+  Status WriteToDevice(const LayerEncoder& layer, std::span<const float> residual) const;
 
   const ModelLayout& layout_;
   std::vector<std::unique_ptr<LayerEncoder>> layers_;

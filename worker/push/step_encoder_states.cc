@@ -9,12 +9,27 @@
 
 namespace weir::worker {
 
+Status StepEncoder::ReadFromDevice(const LayerEncoder& layer, std::vector<float>* residual) const {
+  size_t number = 0;
+  if (const auto* const agreed = agreeing_.FindOnDevice(layer, &number)) {
+    return agreed->ReadState(number, residual);
+  }
+  return selector_->ReadState(DeviceIndex(layer), residual);
+}
+
+Status StepEncoder::WriteToDevice(const LayerEncoder& layer,
+                                  std::span<const float> residual) const {
+  size_t number = 0;
+  if (const auto* const agreed = agreeing_.FindOnDevice(layer, &number)) {
+    return agreed->WriteState(number, residual);
+  }
+  return selector_->WriteState(DeviceIndex(layer), residual);
+}
+
 Status StepEncoder::SaveStates(const saved_model::TakeState& take) const {
   for (const auto& layer : layers_) {
     std::vector<float> residual;
-    if (layer->is_on_device()) {
-      WEIR_RETURN_IF_ERROR(selector_->ReadState(DeviceIndex(*layer), &residual));
-    }
+    if (layer->is_on_device()) WEIR_RETURN_IF_ERROR(ReadFromDevice(*layer, &residual));
     v1::PolicyStateHeader header;
     Bytes state;
     layer->Save(residual, &header, &state);
@@ -31,9 +46,7 @@ Result<bool> StepEncoder::LoadState(const v1::PolicyStateHeader& header, ByteSpa
   if (found == layers_.end()) return false;
   std::vector<float> residual;
   WEIR_ASSIGN_OR_RETURN(const bool is_taken, (*found)->Load(header, state, &residual));
-  if ((*found)->is_on_device()) {
-    WEIR_RETURN_IF_ERROR(selector_->WriteState(DeviceIndex(**found), residual));
-  }
+  if ((*found)->is_on_device()) WEIR_RETURN_IF_ERROR(WriteToDevice(**found, residual));
   return is_taken;
 }
 

@@ -1,6 +1,7 @@
 // What several streams of a card send and keep together is what they were given.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,9 @@ void AddSent(const ModelLayout& layout, const std::vector<session::Body>& bodies
 // Threads that encode steps by one encoder, each with a stream of its own.
 class Threads {
  public:
+  explicit Threads(const std::string& rule)
+      : config_(test::ConfigWith("default { " + rule + " }")) {}
+
   static constexpr size_t kThreads = 3;
 
   void Run() {
@@ -95,8 +99,7 @@ class Threads {
     }
   }
 
-  const v1::Config config_ =
-      test::ConfigWith("default { dct { sparsity: 0.9 lifespan: 4 drain: NO_DRAIN } }");
+  const v1::Config config_;
   const ModelLayout layout_{config_, 2};
   const size_t flat_ = static_cast<size_t>(layout_.flat_element_count());
   const std::unique_ptr<gpu::CudaDevice> card_ = test::OpenCard();
@@ -105,9 +108,11 @@ class Threads {
   Sums given_ = Sums(kThreads, std::vector<double>(flat_)), sent_ = given_;
 };
 
-TEST(ConservationOnACard, WhatThreadsSendAndKeepIsAllTheirGradients) {
+class ConservationOnACard : public testing::TestWithParam<const char*> {};
+
+TEST_P(ConservationOnACard, WhatThreadsSendAndKeepIsAllTheirGradients) {
   WEIR_SKIP_WITHOUT_A_CARD();
-  Threads threads;
+  Threads threads(GetParam());
   threads.Run();
   std::vector<double> kept(static_cast<size_t>(threads.layout().flat_element_count()));
   for (const auto& [header, state] : test::StatesOf(threads.encoder())) {
@@ -120,6 +125,13 @@ TEST(ConservationOnACard, WhatThreadsSendAndKeepIsAllTheirGradients) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Rules, ConservationOnACard,
+                         testing::Values("dct { sparsity: 0.9 lifespan: 4 drain: NO_DRAIN }",
+                                         "clt_k { sparsity: 0.9 }",
+                                         "union_top_k { sparsity: 0.9 } values: BF16",
+                                         "union_hard_threshold { threshold: 1.5 }",
+                                         "deft { sparsity: 0.9 }", "exdyna { sparsity: 0.9 }"));
 
 }  // namespace
 }  // namespace weir::worker

@@ -90,7 +90,7 @@ class EncoderPair {
     }
   }
 
-  const worker::StepEncoder& cpu() const { return cpu_; }
+  worker::StepEncoder& cpu() { return cpu_; }
   worker::StepEncoder& card() { return card_encoder_; }
   const ModelLayout& layout() const { return layout_; }
 

@@ -103,7 +103,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "default { variance { alpha: 1 } }",
                     "default { variance { alpha: 0.5 exponent_of_layer: true } }",
                     "default { variance { alpha: 2 drop_keeps_residual: false } }",
-                    "default { variance { alpha: 1 quant_error_feedback: true } }"));
+                    "default { variance { alpha: 1 quant_error_feedback: true } }",
+                    "default { clt_k { sparsity: 0.9 } }",
+                    "default { union_top_k { sparsity: 0.9 } values: BF16 }",
+                    "default { union_hard_threshold { threshold: 1.5 } }",
+                    "default { deft { sparsity: 0.9 } }", "default { exdyna { sparsity: 0.9 } }"));
 
 // Of a few values, most of which come many times; and of less than is to be sent.
 TEST(StepEncoderOnACard, TopKTakesTheFirstOfWhatIsJustAsLarge) {
