@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/strings.h"
+#include "tests/gpu/training/card_runs.h"
 #include "tests/gpu/training/rounds_on_both.h"
+#include "tests/integration/cluster_checks.h"
 
 namespace weir::worker {
 namespace {
@@ -129,6 +132,30 @@ TEST(AgreedOnACard, EachKernelOfAStepThatFailsIsTold) {
     test::FailAfterLaunches(good);
     EXPECT_EQ(pair.card().Encode(dense, {}, {}, &scratch).ok(), good == kLaunches);
     test::ResetCard();
+  }
+}
+
+// Who leads tells the packing or the threshold, whatever it computes on.
+TEST(AgreedOnACard, RoundsMayMixCardsAndCpus) {
+  WEIR_SKIP_WITHOUT_A_CARD();
+  for (const char* const rule : {"deft", "exdyna", "clt_k"}) {
+    SCOPED_TRACE(rule);
+    const v1::Config config =
+        test::MakeConfig({test::kSmallModel, "consistency { sync { trainers: 2 } }",
+                          StrCat("compression { default { ", rule, " { sparsity: 0.9 } } }")});
+    const test::Card card(config);
+    const auto loss_with = [&](const kernels::Compute& of_second) {
+      test::ClusterOptions options{.servers = 2, .trainers = 2, .threads = 1, .faults = {}};
+      const kernels::Compute cpu = kernels::CpuCompute(kernels::Precision::kF32);
+      options.compute = [&](uint32_t trainer, uint32_t) { return trainer == 0 ? cpu : of_second; };
+      test::LoopbackCluster cluster(config, options);
+      cluster.Run();
+      test::ExpectAllOk(cluster);
+      EXPECT_EQ(cluster.report().total().samples(), 3200u);
+      return cluster.report().test().logloss();
+    };
+    const double expected = loss_with(kernels::CpuCompute(kernels::Precision::kF32));
+    EXPECT_NEAR(loss_with(card.compute()), expected, 1e-2 * expected);
   }
 }
 
