@@ -1,7 +1,7 @@
 // Turns one step's gradients into a push: each layer through its policy and its coding
 // (LayerEncoder), each frame to the server that owns the piece; rows beside them (RowEncoder).
 // Holds the policies and their states (the residuals), shared by the worker's Hogwild threads. On a
-// device with memory of its own, policies that can select there do, for all layers at once.
+// device policies select there: rule by rule where trainers agree, of other layers for all at once.
 //
 // Place in the life of a batch: backward -> **residual += gradient -> select -> encode** -> push.
 // Thread rule: any thread, each with its own Scratch.
