@@ -137,8 +137,8 @@ class Policy {
 
   // Its trainers agree on what leaves. A device can select for it (device_agreed.h).
   virtual bool agrees() const { return false; }
-  // Of such a policy: what proposes it, for the layers of a rule of
-  // so many elements each (proposer.h); else null.
+  // What proposes it, for the layers of a rule of so many elements each (proposer.h); null where
+  // trainers do not agree.
   virtual std::unique_ptr<Proposer> MakeProposer(
       std::span<const int64_t> /*element_counts*/) const {
     return nullptr;

@@ -7,8 +7,8 @@
 // Thread rule: the functions are pure but for their outputs; any thread, at once. Weights and
 // biases may be written by another thread meanwhile (common/base/hogwild.h); nothing else may.
 // Shapes must agree, which is checked: it would be our mistake. Outputs must not overlap inputs
-// unless the contract says so. NaN and infinity pass through every function, but for a ReLU's
-// gradient where its result was 0. C++17-clean, so that a CUDA compiler can include it.
+// unless the contract says so. NaN and infinity pass through every function, but for a turned ReLU
+// and a ReLU's gradient where its result was 0. C++17-clean, so that a CUDA compiler includes it.
 #pragma once
 
 #include "common/kernels/kernel_arguments.h"
@@ -42,8 +42,8 @@ struct BasicKernelTable {
   void (*linear_backward_data)(Stream..., const ConstMatrix& dy, const ConstMatrix& weight,
                                const ConstMatrix& relu_output, const Matrix& dx);
 
-  // dw = dy x^T and bias_gradient = the sum of dy over the samples; with accumulate both are added
-  // to what is there.
+  // dw = dy x^T and bias_gradient = the sum of dy over the samples, of a turned dy perhaps as it
+  // was rounded to be multiplied; with accumulate both are added to what is there.
   void (*linear_backward_weight)(Stream..., const ConstMatrix& dy, const ConstMatrix& x,
                                  bool accumulate, const Matrix& dw, const Vector& bias_gradient);
 

@@ -24,7 +24,7 @@ struct BasicMatrix {
   int64_t row_count = 0;
   int64_t column_count = 0;
   int64_t stride = 0;
-  // Element (r, c) is data[c * stride + r]. Behind each column there are its signs (SignsBegin).
+  // Element (r, c) is data[c * stride + r]. Behind all there are its signs (SignsStride).
   bool is_turned = false;
 
   // Where it is turned, column.
@@ -90,10 +90,14 @@ inline int64_t PaddedStride(int64_t columns) {
   return aligned % 128 == 0 ? aligned + 16 : aligned;
 }
 
-// A column of a turned matrix: so many floats, whole vectors of 16 bytes, and then, where a ReLU
-// made them, a bit each: 1 where the ReLU let it pass. There is room for whole groups of 128 bits.
-inline int64_t SignsBegin(int64_t rows) { return (rows + 3) / 4 * 4; }
-inline int64_t TurnedStride(int64_t rows) { return SignsBegin(rows) + (rows + 127) / 128 * 4; }
+// A turned matrix of so many rows: its columns are whole vectors of 16 bytes, and behind the last
+// one begin the signs of what a ReLU made, a bit an element: 1 where the ReLU let it pass. Each
+// column's are whole groups of 128.
+inline int64_t TurnedStride(int64_t rows) { return (rows + 3) / 4 * 4; }
+inline int64_t SignsStride(int64_t rows) { return (rows + 127) / 128 * 4; }  // words
+inline int64_t TurnedFloats(int64_t rows, int64_t columns) {
+  return columns * (TurnedStride(rows) + SignsStride(rows));
+}
 
 // Rows that lie one after the other.
 inline MatrixView Dense(float* data, int64_t rows, int64_t columns) {

@@ -55,14 +55,18 @@ std::string Refused(const PlanKey& key) {
                 factor(key.d));
 }
 
-// A few are enough to see what is slow, and why.
-void TellRefused(const char* name, const PlanKey& key) {
-  if (key.epilogue.kind == CUBLASLT_EPILOGUE_DEFAULT) {
+// What the library takes, and does not: a few are enough to see what is slow, and why.
+void Tell(const char* name, const PlanKey& key, bool is_taken) {
+  const auto epilogue = static_cast<int>(key.epilogue.kind);
+  const bool has_epilogue = key.epilogue.kind != CUBLASLT_EPILOGUE_DEFAULT;
+  if (is_taken && has_epilogue) {
+    LOG_FIRST_N(INFO, 8) << name << " ends by cuBLASLt's epilogue " << epilogue;
+  } else if (!is_taken && !has_epilogue) {
     LOG_FIRST_N(WARNING, 8) << name << " is our own, and slow: " << Refused(key);
-    return;
+  } else if (!is_taken) {
+    LOG_FIRST_N(WARNING, 8) << name << " goes over its result again: " << Refused(key)
+                            << " with the epilogue " << epilogue;
   }
-  LOG_FIRST_N(WARNING, 8) << name << " goes over its result again: " << Refused(key)
-                          << " with the epilogue " << static_cast<int>(key.epilogue.kind);
 }
 
 device::Buffer<uint8_t> MakeWorkspace(CudaDevice& device) {
@@ -98,16 +102,15 @@ bool LibraryProducts::Begin(CudaStream& stream, const char* name) {
   return true;
 }
 
-const ProductPlan* LibraryProducts::PlanFor(CudaStream& stream, const char* name,
-                                            const PlanKey& key, const PlanAddresses& at) {
+ProductPlan* LibraryProducts::PlanFor(CudaStream& stream, const char* name, const PlanKey& key,
+                                      const PlanAddresses& at) {
   if (plans_.size() >= kMostPlans && !plans_.contains(key)) plans_.clear();
   const auto [plan, is_new] = plans_.try_emplace(key, *functions_);
   if (is_new && !Keep(stream, name, plan->second.Make(handle_, key, at, workspace_.size()))) {
     return nullptr;
   }
-  if (plan->second.is_usable()) return &plan->second;
-  if (is_new) TellRefused(name, key);
-  return nullptr;
+  if (is_new) Tell(name, key, plan->second.is_usable());
+  return plan->second.is_usable() ? &plan->second : nullptr;
 }
 
 Done LibraryProducts::Multiply(CudaStream& stream, const char* name, Factors factors,
@@ -116,37 +119,44 @@ Done LibraryProducts::Multiply(CudaStream& stream, const char* name, Factors fac
     return Done::kNothing;
   }
   const PlanEpilogue epilogue = EpilogueOf(product);
-  const PlanAddresses ends{nullptr, nullptr, nullptr, VectorOf(product), product.ending.signs};
-  const ProductPlan* plan = nullptr;
-  if (epilogue.kind != CUBLASLT_EPILOGUE_DEFAULT) {
-    plan = PlanFor(stream, name, KeyOf(factors, product, epilogue), ends);
+  if (epilogue.kind != CUBLASLT_EPILOGUE_DEFAULT &&
+      TryMultiply(stream, name, factors, product, epilogue)) {
+    return Done::kAll;
   }
-  const bool has_ended = plan != nullptr || product.ending.kind == Ending::Kind::kNone;
-  const bool has_sums = plan != nullptr && SumsOnTheWay(product);
-  if (plan == nullptr) plan = PlanFor(stream, name, KeyOf(factors, product, {}), {});
-  if (plan == nullptr) return Done::kNothing;
-  if (!Enqueue(stream, name, factors, product, *plan, has_sums)) return Done::kNothing;
-  return has_ended ? Done::kAll : Done::kButItsEnding;
+  if (!TryMultiply(stream, name, factors, product, {})) return Done::kNothing;
+  return product.ending.kind == Ending::Kind::kNone ? Done::kAll : Done::kButItsEnding;
 }
 
-bool LibraryProducts::Enqueue(CudaStream& stream, const char* name, Factors factors,
-                              const Product& product, const ProductPlan& plan, bool has_sums) {
+bool LibraryProducts::TryMultiply(CudaStream& stream, const char* name, Factors factors,
+                                  const Product& product, const PlanEpilogue& epilogue) {
+  if (stream.has_failed()) return false;
+  const PlanKey key = KeyOf(factors, product, epilogue);
   const auto [a, b] = OperandsOf(product);
   PlanAddresses at{a.matrix.data, b.matrix.data, product.to.data, VectorOf(product),
                    product.ending.signs};
+  ProductPlan* const plan = PlanFor(stream, name, key, at);
+  if (plan == nullptr) return false;
+  const bool has_sums = epilogue.kind == CUBLASLT_EPILOGUE_BGRADB;
+  if (!Prepare(stream, name, factors, product, has_sums, &at)) return false;
+  const cublasStatus_t status = plan->Enqueue(
+      handle_, at, product.adds, workspace_.size() == 0 ? nullptr : workspace_.data().address(),
+      stream.handle());
+  if (!plan->Refuses(status)) return Keep(stream, name, status);
+  Tell(name, key, false);
+  return false;
+}
+
+bool LibraryProducts::Prepare(CudaStream& stream, const char* name, Factors factors,
+                              const Product& product, bool has_sums, PlanAddresses* at) const {
   const bool to_sum = product.left_sums != nullptr && !has_sums;
   const bool is_rounded = factors == Factors::kBf16;
   const bool sums_rounded = is_rounded && !product.left.is_turned;  // on the way
   if (to_sum && !sums_rounded && !SumLeft(stream, name, product)) return false;
-  if (is_rounded) {
-    Rounded rounded({a, b});
-    if (!Round(stream, name, product, to_sum && sums_rounded, &rounded)) return false;
-    at.a = rounded.a.data, at.b = rounded.b.data;
-  }
-  return Keep(stream, name,
-              plan.Enqueue(handle_, at, product.adds,
-                           workspace_.size() == 0 ? nullptr : workspace_.data().address(),
-                           stream.handle()));
+  if (!is_rounded) return true;
+  Rounded rounded(OperandsOf(product));
+  if (!Round(stream, name, product, to_sum && sums_rounded, &rounded)) return false;
+  at->a = rounded.a.data, at->b = rounded.b.data;
+  return true;
 }
 
 }  // namespace weir::gpu

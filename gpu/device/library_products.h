@@ -38,11 +38,15 @@ class LibraryProducts {
   // Finds the library, once. False: there is none, or the stream has failed.
   bool Begin(CudaStream& stream, const char* name);
   // Null: the library does not take it, or the stream has failed.
-  const ProductPlan* PlanFor(CudaStream& stream, const char* name, const PlanKey& key,
-                             const PlanAddresses& at);
-  // has_sums: the plan makes them. False: the stream has failed.
-  bool Enqueue(CudaStream& stream, const char* name, Factors factors, const Product& product,
-               const ProductPlan& plan, bool has_sums);
+  ProductPlan* PlanFor(CudaStream& stream, const char* name, const PlanKey& key,
+                       const PlanAddresses& at);
+  // With such an epilogue. False: the library does not take it, or the stream has failed.
+  bool TryMultiply(CudaStream& stream, const char* name, Factors factors, const Product& product,
+                   const PlanEpilogue& epilogue);
+  // What comes before a product: factors are rounded, and left is summed where the product does not
+  // (has_sums). False: the stream has failed.
+  bool Prepare(CudaStream& stream, const char* name, Factors factors, const Product& product,
+               bool has_sums, PlanAddresses* at) const;
   bool Keep(CudaStream& stream, const char* name, cublasStatus_t status) const;
 
   CudaDevice& device_;

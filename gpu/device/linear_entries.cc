@@ -17,6 +17,12 @@ constexpr Factors FactorsOf(Factors factors, int64_t outputs) {
 Factor RowsOf(const ConstDeviceMatrix& view) { return {MemoryOf(view), view.is_turned}; }
 Factor ColumnsOf(const ConstDeviceMatrix& view) { return {MemoryOf(view), !view.is_turned}; }
 
+// Of a turned matrix's memory.
+template <typename Float>
+int64_t SignsStrideOf(const RawMatrix<Float>& turned) {
+  return kernels::SignsStride(turned.column_count);
+}
+
 Done MultiplyByLibrary(Stream& stream, const char* name, Factors factors, const Product& product) {
   auto& own = static_cast<CudaStream&>(stream);
   return own.products().Multiply(own, name, factors, product);
@@ -41,8 +47,9 @@ void ForwardTurned(Stream& stream, Factors factors, const Factor& weight, const 
                    const float* bias, kernels::Activation activation, const DeviceMatrix& y) {
   const RawMatrix<float> to = MemoryOf(y);
   const bool is_relu = activation == kernels::Activation::kRelu;
-  const Ending ending = is_relu ? Ending{Ending::Kind::kBiasAndRelu, bias, SignsOf(to), to.stride}
-                                : Ending{.kind = Ending::Kind::kBias, .vector = bias};
+  const Ending ending =
+      is_relu ? Ending{Ending::Kind::kBiasAndRelu, bias, SignsOf(to), SignsStrideOf(to)}
+              : Ending{.kind = Ending::Kind::kBias, .vector = bias};
   const Product product{.left = weight, .right = x, .to = to, .is_turned = true, .ending = ending};
   MultiplyTurned(stream, "linear_forward", factors, product,
                  [&](cudaStream_t in) { return AddBiasTurned(bias, activation, to, in); });
@@ -58,10 +65,11 @@ void BackwardDataTurned(Stream& stream, Factors factors, const Factor& weight, c
   }
   CHECK(relu_output.is_turned);
   const RawMatrix<const float> output = MemoryOf(relu_output);
-  product.ending = {
-      .kind = Ending::Kind::kReluBackward, .signs = SignsOf(output), .signs_stride = output.stride};
+  product.ending = {.kind = Ending::Kind::kReluBackward,
+                    .signs = SignsOf(output),
+                    .signs_stride = SignsStrideOf(output)};
   MultiplyTurned(stream, "linear_backward_data", factors, product,
-                 [&](cudaStream_t in) { return ReluBackwardTurned(output, to, in); });
+                 [&](cudaStream_t in) { return gpu::ReluBackward(output, to, in); });
 }
 
 }  // namespace

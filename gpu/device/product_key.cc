@@ -92,7 +92,7 @@ PlanEpilogue EpilogueOf(const Product& product) {
   }
   const void* const vector = VectorOf(product);
   return {KindOf(product), vector == nullptr ? 0 : AlignmentOf(vector),
-          has_signs ? 32 * ending.signs_stride : 0};
+          has_signs ? AlignmentOf(ending.signs) : 0, has_signs ? 32 * ending.signs_stride : 0};
 }
 
 }  // namespace weir::gpu

@@ -58,6 +58,7 @@ cublasStatus_t ProductPlan::DescribeEpilogue(const PlanEpilogue& epilogue) {
 }
 
 cublasStatus_t ProductPlan::Point(const PlanAddresses& at) const {
+  if (epilogue_.kind == CUBLASLT_EPILOGUE_DEFAULT) return CUBLAS_STATUS_SUCCESS;
   const auto point = [&](cublasLtMatmulDescAttributes_t attribute, const void* const& to) {
     if (to == nullptr) return CUBLAS_STATUS_SUCCESS;
     return functions_.MatmulDescSetAttribute(product_, attribute, &to, sizeof(to));
@@ -101,6 +102,12 @@ cublasStatus_t ProductPlan::Make(cublasLtHandle_t handle, const PlanKey& key,
               [&] { return Choose(handle, key, preference, workspace_bytes); });
   if (preference != nullptr) functions_.MatmulPreferenceDestroy(preference);
   return status;
+}
+
+bool ProductPlan::Refuses(cublasStatus_t status) {
+  const bool refuses = IsRefusal(status, epilogue_);
+  is_usable_ = is_usable_ && !refuses;
+  return refuses;
 }
 
 cublasStatus_t ProductPlan::Enqueue(cublasLtHandle_t handle, const PlanAddresses& at, bool adds,

@@ -27,8 +27,8 @@ struct PlanMatrix {
 // What becomes of a product on the way out.
 struct PlanEpilogue {
   cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
-  uint32_t vector_alignment = 0;  // bytes
-  int64_t signs_stride = 0;       // bits; 0: there are none
+  uint32_t vector_alignment = 0, signs_alignment = 0;  // bytes
+  int64_t signs_stride = 0;                            // bits; 0: there are none
 
   auto operator<=>(const PlanEpilogue&) const = default;
 };
@@ -64,6 +64,8 @@ class ProductPlan {
   cublasStatus_t Make(cublasLtHandle_t handle, const PlanKey& key, const PlanAddresses& at,
                       size_t workspace_bytes);
   bool is_usable() const { return is_usable_; }
+  // The library does not take it after all, as Enqueue says: from then on it is not usable.
+  bool Refuses(cublasStatus_t status);
 
   // Addresses are aligned as the key says. workspace: of as many bytes as Make was told.
   cublasStatus_t Enqueue(cublasLtHandle_t handle, const PlanAddresses& at, bool adds,

@@ -47,9 +47,9 @@ struct Options {
 };
 Options& options();
 
-// What becomes of cuBLASLt: it takes no shape, or none with an epilogue, or no product of it can be
-// enqueued.
-enum class Library { kGood, kAbsent, kTakesNothing, kEndsNothing, kFails };
+// What becomes of cuBLASLt: it takes no shape, or none with an epilogue, which it may say only when
+// the product is enqueued, or no product of it can be enqueued.
+enum class Library { kGood, kAbsent, kTakesNothing, kEndsNothing, kEndsNothingLate, kFails };
 
 // What goes wrong, for tests of who has to handle it.
 struct Faults {

@@ -22,13 +22,13 @@ struct RawMatrix {
   }
 };
 
-// Of a turned matrix, [samples, features]: the first sample's signs. The next one's are the stride
-// behind, in words.
+// Of a turned matrix, [samples, features]: the first sample's signs; the next one's are
+// kernels::SignsStride words behind.
 inline uint32_t* SignsOf(const RawMatrix<float>& turned) {
-  return reinterpret_cast<uint32_t*>(turned.data + kernels::SignsBegin(turned.column_count));
+  return reinterpret_cast<uint32_t*>(turned.data + turned.row_count * turned.stride);
 }
 inline const uint32_t* SignsOf(const RawMatrix<const float>& turned) {
-  return reinterpret_cast<const uint32_t*>(turned.data + kernels::SignsBegin(turned.column_count));
+  return reinterpret_cast<const uint32_t*>(turned.data + turned.row_count * turned.stride);
 }
 
 inline unsigned BlocksFor(int64_t count, int64_t per_block) {

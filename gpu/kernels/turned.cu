@@ -2,8 +2,8 @@
 // Sums over the samples are of a block for a few features, whose threads have samples of their own,
 // and add up in a fixed order.
 //
-// Floor, for n elements: bias and ReLU 8 n bytes, with signs n / 8 more; a ReLU's gradient 8 n and
-// n / 8; sums 4 n.
+// Floor, for n elements: bias and ReLU 8 n bytes, with signs n / 8 more; a ReLU's gradient 12 n;
+// sums 4 n.
 #include "gpu/kernels/turned.h"
 
 #include "gpu/kernels/product_factor.h"
@@ -11,14 +11,12 @@
 namespace weir::gpu {
 namespace {
 
-constexpr int64_t kSignsAtOnce = 128;   // they are written in whole groups, as the library does
 constexpr int64_t kMostBlocks = 65535;  // of a grid's second dimension
 constexpr unsigned kSumColumns = 8, kSumRows = kThreads / kSumColumns;
 
-// Threads of whole warps for all features, and for the signs behind them.
-dim3 GridOver(int64_t samples, int64_t features) {
-  const int64_t threads = (features + kSignsAtOnce - 1) / kSignsAtOnce * kSignsAtOnce;
-  return {BlocksFor(threads, kThreads),
+// Threads of whole warps for all of a sample's signs.
+dim3 GridOver(int64_t samples, int64_t sign_count) {
+  return {BlocksFor(sign_count, kThreads),
           static_cast<unsigned>(samples < kMostBlocks ? samples : kMostBlocks)};
 }
 
@@ -31,29 +29,18 @@ __device__ __forceinline__ float BiasedElement(const RawMatrix<float>& y, int64_
   return value;
 }
 
-// signs: null where there is no ReLU.
+// signs: null where there is no ReLU; a sample's are sign_count bits.
 __global__ void __launch_bounds__(kThreads)
-    AddBiasTurnedKernel(const float* bias, RawMatrix<float> y, uint32_t* signs) {
+    AddBiasTurnedKernel(const float* bias, RawMatrix<float> y, uint32_t* signs,
+                        int64_t sign_count) {
   const int64_t feature = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const int64_t sign_count = (y.column_count + kSignsAtOnce - 1) / kSignsAtOnce * kSignsAtOnce;
   for (int64_t sample = blockIdx.y; sample < y.row_count; sample += gridDim.y) {
     const bool is_inside = feature < y.column_count;
     const float value =
         is_inside ? BiasedElement(y, sample, feature, bias, signs != nullptr) : 0.0f;
     const unsigned word = __ballot_sync(~0u, value != 0.0f);
     if (signs == nullptr || threadIdx.x % 32 != 0 || feature >= sign_count) continue;
-    signs[sample * y.stride + feature / 32] = word;
-  }
-}
-
-__global__ void __launch_bounds__(kThreads)
-    ReluBackwardTurnedKernel(const uint32_t* signs, int64_t signs_stride,
-                             RawMatrix<float> gradient) {
-  const int64_t feature = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (feature >= gradient.column_count) return;
-  for (int64_t sample = blockIdx.y; sample < gradient.row_count; sample += gridDim.y) {
-    const uint32_t word = signs[sample * signs_stride + feature / 32];
-    if ((word >> (feature % 32) & 1u) == 0) gradient.at(sample, feature) = 0.0f;
+    signs[(sample * sign_count + feature) / 32] = word;
   }
 }
 
@@ -88,14 +75,9 @@ cudaError_t Sum(const RawMatrix<const float>& values, float keep, float* sums,
 cudaError_t AddBiasTurned(const float* bias, kernels::Activation activation,
                           const RawMatrix<float>& y, cudaStream_t stream) {
   uint32_t* const signs = activation == kernels::Activation::kRelu ? SignsOf(y) : nullptr;
-  return Launch(AddBiasTurnedKernel, GridOver(y.row_count, y.column_count), kThreads, 0, stream,
-                bias, y, signs);
-}
-
-cudaError_t ReluBackwardTurned(const RawMatrix<const float>& output,
-                               const RawMatrix<float>& gradient, cudaStream_t stream) {
-  return Launch(ReluBackwardTurnedKernel, GridOver(gradient.row_count, gradient.column_count),
-                kThreads, 0, stream, SignsOf(output), output.stride, gradient);
+  const int64_t sign_count = 32 * kernels::SignsStride(y.column_count);
+  return Launch(AddBiasTurnedKernel, GridOver(y.row_count, sign_count), kThreads, 0, stream, bias,
+                y, signs, sign_count);
 }
 
 cudaError_t SumColumns(const RawMatrix<const float>& values, float keep, float* sums,

@@ -11,9 +11,6 @@ namespace weir::gpu {
 // y = activation(y + bias), one bias a feature; of a ReLU with its signs.
 cudaError_t AddBiasTurned(const float* bias, kernels::Activation activation,
                           const RawMatrix<float>& y, cudaStream_t stream);
-// Of output its signs alone are read.
-cudaError_t ReluBackwardTurned(const RawMatrix<const float>& output,
-                               const RawMatrix<float>& gradient, cudaStream_t stream);
 // sums[f] = keep sums[f] + the sum over the samples of values[s, f], or of their squares; keep 0:
 // what was there does not matter.
 cudaError_t SumColumns(const RawMatrix<const float>& values, float keep, float* sums,

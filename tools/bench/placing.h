@@ -77,13 +77,14 @@ class Placing {
       return {Put(values), features, samples, stride};
     }
     const int64_t turned_stride = kernels::TurnedStride(features);
-    std::vector<float> turned(static_cast<size_t>(samples * turned_stride));
+    const int64_t signs_stride = kernels::SignsStride(features);
+    std::vector<float> turned(static_cast<size_t>(kernels::TurnedFloats(features, samples)));
     for (int64_t f = 0; f < features; ++f) {
       for (int64_t s = 0; s < samples; ++s) {
         const float value = values[static_cast<size_t>(f * stride + s)];
         turned[static_cast<size_t>(s * turned_stride + f)] = value;
         float& signs =
-            turned[static_cast<size_t>(s * turned_stride + kernels::SignsBegin(features) + f / 32)];
+            turned[static_cast<size_t>(samples * turned_stride + s * signs_stride + f / 32)];
         const uint32_t sign = value > 0 ? 1 : 0;
         signs = std::bit_cast<float>(std::bit_cast<uint32_t>(signs) | sign << f % 32);
       }

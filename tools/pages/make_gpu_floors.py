@@ -82,7 +82,7 @@ def of_layers(shape, batch):
     yield ("relu_backward", 12 * last, 0, "last layers of an MLP")
     yield ("bias's gradient", 4 * last, last, "last layers of an MLP; with `precision: BF16` on the way of rounding")
     yield ("bias and ReLU, hidden", 8 * hidden + hidden // 8, 2 * hidden, "where cuBLASLt takes no epilogue")
-    yield ("relu_backward, hidden", 8 * hidden + hidden // 8, 0, "where cuBLASLt takes no epilogue")
+    yield ("relu_backward, hidden", 12 * hidden, 0, "where cuBLASLt takes no epilogue")
     yield ("bias's gradient, hidden", 4 * hidden, hidden, "where cuBLASLt takes no epilogue")
     yield ("sigmoid_forward", 8 * whole, 20 * whole, "sigmoid in all layers")
     yield ("sigmoid_backward", 12 * whole, 3 * whole, "sigmoid in all layers")
@@ -167,7 +167,7 @@ def epilogues(shape, batch):
     last = batch * sum(outputs for _, outputs, _ in shape.layers if outputs not in shape.hidden)
     saved = (
         ("`RELU_AUX_BIAS`; `BIAS` where there is no ReLU", "forward", 8 * hidden),
-        ("`DRELU`", "backward, of the data", 8 * hidden),
+        ("`DRELU`", "backward, of the data", 12 * hidden - hidden // 8),
         ("`BGRADB`", "backward, of the weights", 4 * hidden),
     )
     lines = ["", "## Epilogues of cuBLASLt", "",
@@ -182,11 +182,14 @@ EPILOGUES = """
 
 - A bias runs along the rows of the library's column-major results. So hidden layers lie turned on a card, sample after sample; what an MLP takes and gives lies feature after feature,
   as on the CPU, and its last layer has passes of its own (LAST us in all).
-- `RELU_AUX_BIAS` writes a bit for each element, which `DRELU` reads. They lie behind each sample's features, in the same buffer (`common/kernels/views.h`).
+- `RELU_AUX_BIAS` writes a bit for each element, which `DRELU` reads. They lie behind the features of all samples, in the same buffer (`common/kernels/views.h`). Whether a ReLU's
+  gradient passes where it was given exactly 0 is the library's affair; on the CPU it does not.
 - `BGRADB` sums what is multiplied: with `precision: BF16` what was rounded. It does not add to what is there; where a product adds, a kernel of ours sums.
-- Where the library refuses an epilogue for a shape, it multiplies without one, and kernels of ours go over the result (`gpu/kernels/turned.cu`); the log says so.
-- A ReLU's epilogue may make 0 of NaN, so that a loss would not tell of a run that has diverged. `note_not_finite` looks at the MLPs' parameters and gradients in each step: what is no
-  number there ends the run as a loss that is none does, and the first place is named.
+- Where the library refuses an epilogue for a shape, it multiplies without one, and kernels of ours go over the result (`gpu/kernels/turned.cu`). The log says which product ends by
+  which epilogue, and which does not.
+- A ReLU's epilogue may make 0 of NaN, so that a loss would not tell of a run that has diverged. `note_not_finite` looks at the MLPs' parameters and gradients in each training step,
+  beside the loss: what is no number there ends the run, and its place is named. A sum in a hidden layer that overflows both ways at once, of numbers that are finite, is a 0 there,
+  where the CPU ends the run; so is what NaN parameters give in an evaluation.
 
 What becomes of a NaN is from NVIDIA's forum; orders are as NVIDIA's nvmath-python asks for them. None of it was tried on a card by us: the emulator's library is as strict, and makes 0
 of NaN.

@@ -61,6 +61,7 @@ Status Dlrm::StartTraining(device::Stream& stream, device::Pointer<const float> 
       WEIR_RETURN_IF_ERROR(TrainSlice(input, slice, mean_rows, gradients));
     }
     last_.emplace(input, slice);
+    last_gradients_ = gradients.dense;
   }
   return OkStatus();
 }
@@ -74,7 +75,7 @@ Status Dlrm::AddLoss() {
   if (!last_) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(const double of_slice, loss_.AwaitSum(last_->first.stream));
   loss_sum_ += of_slice;
-  return std::isfinite(loss_sum_) ? OkStatus() : Diverged(last_->first, last_->second);
+  return std::isfinite(loss_sum_) ? OkStatus() : Diverged();
 }
 
 Status Dlrm::TrainSlice(const Input& input, const Slice& slice, int64_t mean_rows,

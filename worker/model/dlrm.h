@@ -13,8 +13,7 @@
 //
 // A batch is computed in slices, forward, loss and backward, of as many rows as the device says
 // (Compute): on a CPU, what one layer gives is then in the second-level cache when the next one
-// takes it, whatever the batch size. Wider slices read weights and add to their gradients less
-// often, and lose that.
+// takes it, whatever the batch size. Wider slices read weights less often, and lose that.
 //
 // Place in the life of a batch: forward -> loss -> backward, which is Train; Score for evaluation.
 // No allocation in either, once it has seen its largest batch. Thread rule: thread-compatible; one
@@ -72,7 +71,7 @@ class Dlrm {
   // everything elsewhere.
   enum class Crossing { kAsTrained, kWhole, kOfSampleAlone };
 
-  // The probability of label 1 for each row of the batch.
+  // The probability of label 1 for each row.
   Status Score(device::Stream& stream, device::Pointer<const float> parameters,
                const data::Batch& batch, device::Span<const float> rows,
                std::span<float> probabilities, Crossing crossing = Crossing::kAsTrained);
@@ -101,7 +100,7 @@ class Dlrm {
   Status Backward(const Input& input, const Slice& slice, const GradientBuffers& gradients);
   void ZeroGradients(device::Stream& stream, const GradientBuffers& gradients);
 
-  Status Diverged(const Input& input, const Slice& slice);
+  Status Diverged();
   std::string FirstNonFinite(const Input& input, const Slice& slice);
 
   const ModelLayout* layout_;
@@ -114,7 +113,8 @@ class Dlrm {
   std::vector<SplitCrossing> splits_;            // between two stages each
   device::Mirror<float> probabilities_;          // of a slice
   std::optional<std::pair<Input, Slice>> last_;  // whose loss is awaited
-  double loss_sum_ = 0;                          // of the batch at hand
+  device::Pointer<const float> last_gradients_;
+  double loss_sum_ = 0;  // of the batch at hand
 };
 
 }  // namespace weir::model

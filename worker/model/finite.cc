@@ -32,6 +32,15 @@ bool AllFinite(device::Stream& stream, const kernels::ConstDeviceMatrix& matrix)
   return true;
 }
 
+std::string FirstNonFiniteTensor(device::Stream& stream, std::span<const TensorSpec> tensors,
+                                 device::Pointer<const float> flat) {
+  for (const TensorSpec& tensor : tensors) {
+    const auto count = static_cast<size_t>(tensor.element_count());
+    if (!AllFinite(stream, {flat + tensor.offset, count})) return tensor.name;
+  }
+  return "";
+}
+
 Result<bool> FiniteWatch::AreFinite(device::Stream& stream,
                                     std::initializer_list<device::Span<const float>> values) const {
   stream.Zero(sum_.device());

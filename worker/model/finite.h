@@ -7,16 +7,23 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
+#include <string>
 
 #include "common/base/status.h"
 #include "common/device/buffers.h"
 #include "common/kernels/compute.h"
+#include "common/layout/model_layout.h"
 
 namespace weir::model {
 
 // They wait for what the stream has to do. What cannot be copied from the device counts as finite.
 bool AllFinite(device::Stream& stream, device::Span<const float> values);
 bool AllFinite(device::Stream& stream, const kernels::ConstDeviceMatrix& matrix);
+
+// The name of the first tensor that is not, of what lies flat; empty when all are.
+std::string FirstNonFiniteTensor(device::Stream& stream, std::span<const TensorSpec> tensors,
+                                 device::Pointer<const float> flat);
 
 // For that alone the host waits: an answer is a number, whatever was looked at.
 class FiniteWatch {

@@ -51,7 +51,7 @@ inline kernels::DeviceMatrix SliceOf(const device::Buffer<float>& buffer, int64_
 inline device::Buffer<float> MakeHidden(const kernels::Compute& compute, int64_t features,
                                         int64_t max_samples) {
   if (!compute.turns_hidden) return MakeActivations(*compute.device, features, max_samples);
-  return {*compute.device, static_cast<size_t>(max_samples * kernels::TurnedStride(features)),
+  return {*compute.device, static_cast<size_t>(kernels::TurnedFloats(features, max_samples)),
           "activations"};
 }
 inline kernels::DeviceMatrix HiddenSliceOf(const device::Buffer<float>& buffer, int64_t features,

@@ -7,6 +7,7 @@
 #include "common/base/random.h"
 #include "common/base/random_streams.h"
 #include "common/base/strings.h"
+#include "common/compress/not_finite.h"
 #include "common/wire/frame.h"
 #include "worker/model/finite.h"
 #include "worker/model/kernels_for.h"
@@ -168,14 +169,11 @@ Status StageMath::CheckFinite(device::Pointer<const float> parameters,
       const bool are_finite,
       watch_.AreFinite(stream_, {{parameters, flat_count}, {gradients, flat_count}}));
   if (are_finite) return OkStatus();
-  for (const TensorSpec& tensor : layout_.tensors()) {
-    const auto count = static_cast<size_t>(tensor.element_count());
-    const bool is_parameter = model::AllFinite(stream_, {parameters + tensor.offset, count});
-    if (is_parameter && model::AllFinite(stream_, {gradients + tensor.offset, count})) continue;
-    return Internal(
-        StrCat(tensor.name, is_parameter ? "'s gradient" : "", " is not finite. ", kHasDiverged));
-  }
-  return OkStatus();  // the replica is written meanwhile
+  std::string name = model::FirstNonFiniteTensor(stream_, layout_.tensors(), parameters);
+  if (!name.empty()) return Internal(StrCat(name, " is not finite. ", kHasDiverged));
+  name = model::FirstNonFiniteTensor(stream_, layout_.tensors(), gradients);
+  return name.empty() ? OkStatus()  // the replica is written meanwhile
+                      : compress::NotFinite(name);
 }
 
 std::vector<model::SplitCounts> StageMath::TakeSplitCounts() {

@@ -115,15 +115,30 @@ LibraryCalls& TheLibraryCalls() {
   return calls;
 }
 
+namespace {
+
+// Of a product that is right: whether it is enqueued.
+cublasStatus_t Begin(const Problem& problem, cudaStream_t stream) {
+  const bool ends = problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT;
+  if (faults().cublas_lt == Library::kEndsNothingLate && ends) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (faults().cublas_lt == Library::kFails || !IsOfCurrentDevice(stream))
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  ++TheLibraryCalls().products;
+  if (ends) ++TheLibraryCalls().epilogues;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
 }  // namespace weir::gpu::emulator
 
 using weir::gpu::emulator::AreVectorsAligned;
+using weir::gpu::emulator::Begin;
 using weir::gpu::emulator::Check;
 using weir::gpu::emulator::Enqueue;
 using weir::gpu::emulator::faults;
 using weir::gpu::emulator::Found;
 using weir::gpu::emulator::IsGoodFor;
-using weir::gpu::emulator::IsOfCurrentDevice;
 using weir::gpu::emulator::LastError;
 using weir::gpu::emulator::Library;
 using weir::gpu::emulator::Multiply;
@@ -169,10 +184,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
   if (!IsGoodFor(*algo, problem, pointers, workspace, workspace_bytes)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (faults().cublas_lt == Library::kFails || !IsOfCurrentDevice(stream))
-    return CUBLAS_STATUS_EXECUTION_FAILED;
-  ++TheLibraryCalls().products;
-  TheLibraryCalls().epilogues += problem.desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT ? 1 : 0;
+  const cublasStatus_t begun = Begin(problem, stream);
+  if (begun != CUBLAS_STATUS_SUCCESS) return begun;
   Enqueue(stream, [=, alpha = *static_cast<const float*>(alpha),
                    beta = *static_cast<const float*>(beta), to = static_cast<float*>(d)] {
     if (LastError() != cudaSuccess) return;

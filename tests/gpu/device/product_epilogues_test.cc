@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <vector>
 
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
@@ -45,6 +46,22 @@ class ProductEpiloguesTest : public testing::Test {
             now.epilogues - before.epilogues, now.launches - before.launches};
   }
 
+  // Of 7 samples whose gradient is `value`, added to 0 or written.
+  float BiasGradientOf(float value, bool accumulate) {
+    const kernels::Compute compute = CudaCompute(*card_, kernels::Precision::kBf16, 1);
+    const auto stream = card_->MakeStream();
+    const test::Bench bench{compute, *stream};
+    const PlacedMatrix x = PlacedMatrix::Turned(bench, 5, 7, 1), dw(bench, 6, 5, 5, 2);
+    const device::Buffer<float> bias(*card_, 6, "a test");
+    const int64_t stride = kernels::TurnedStride(6);
+    const device::Buffer<float> dy =
+        bench.Put(std::vector<float>(static_cast<size_t>(7 * stride), value));
+    compute.kernels->linear_backward_weight(*stream,
+                                            kernels::DeviceMatrix{dy.data(), 6, 7, stride, true},
+                                            x.view(), accumulate, dw.view(), {bias.data(), 6});
+    return bench.Get<float>(bias.span())[5];
+  }
+
   std::unique_ptr<CudaDevice> card_;
   std::unique_ptr<device::Stream> stream_;
   const kernels::Compute compute_ = CudaCompute(*card_, kernels::Precision::kF32, 1);
@@ -72,6 +89,21 @@ TEST_F(ProductEpiloguesTest, WhatTheLibraryDoesNotEndIsAskedOnceAndOurs) {
   emulator::faults().cublas_lt = Library::kEndsNothing;
   EXPECT_EQ(OfAHiddenLayer(), (Calls{6, 3, 0, 3}));
   EXPECT_EQ(OfAHiddenLayer(), (Calls{0, 3, 0, 3}));
+}
+
+TEST_F(ProductEpiloguesTest, ItMaySayThatWhenAProductIsEnqueued) {
+  emulator::faults().cublas_lt = Library::kEndsNothingLate;
+  EXPECT_EQ(OfAHiddenLayer(), (Calls{6, 3, 0, 3}));
+  EXPECT_EQ(OfAHiddenLayer(), (Calls{0, 3, 0, 3}));
+}
+
+// Of a turned gradient it sums what it has rounded; where the product adds, a kernel of ours sums.
+TEST_F(ProductEpiloguesTest, InBfloat16ItSumsWhatIsMultiplied) {
+  constexpr float kJustAboveOne = 1 + 0x1p-10f;
+  EXPECT_EQ(BiasGradientOf(kJustAboveOne, false), 7.0f);
+  EXPECT_EQ(BiasGradientOf(kJustAboveOne, true), 7 * kJustAboveOne);
+  emulator::faults().cublas_lt = Library::kEndsNothing;
+  EXPECT_EQ(BiasGradientOf(kJustAboveOne, false), 7 * kJustAboveOne);
 }
 
 // Signs that do not lie at whole vectors it could not read.

@@ -76,14 +76,12 @@ class PlacedMatrix {
  private:
   PlacedMatrix(const Bench& bench, int64_t rows, int64_t columns, int64_t stride, bool is_turned,
                uint64_t seed, float (*draw)(RandomStream*), size_t shift)
-      : bench_(bench),
-        rows_(rows),
-        columns_(columns),
-        stride_(stride),
-        first_(kAround + shift),
-        is_turned_(is_turned) {
+      : bench_(bench), rows_(rows), columns_(columns), stride_(stride) {
+    first_ = kAround + shift;
+    is_turned_ = is_turned;
     RandomStream random(seed);
-    const auto count = static_cast<size_t>((is_turned ? columns : rows) * stride);
+    const auto count =
+        static_cast<size_t>(is_turned ? kernels::TurnedFloats(rows, columns) : rows * stride);
     std::vector<float> values(count + first_ + kAround, kOutside);
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < columns; ++c) {
@@ -100,7 +98,8 @@ class PlacedMatrix {
            static_cast<size_t>(is_turned_ ? column * stride_ + row : row * stride_ + column);
   }
   void SetSign(int64_t row, int64_t column, bool is_set, std::vector<float>* values) const {
-    float& word = (*values)[PlaceOf(kernels::SignsBegin(rows_) + row / 32, column)];
+    const int64_t begin = columns_ * stride_ + column * kernels::SignsStride(rows_);
+    float& word = (*values)[first_ + static_cast<size_t>(begin + row / 32)];
     const uint32_t bit = uint32_t{1} << row % 32;
     const auto bits = std::bit_cast<uint32_t>(word);
     word = std::bit_cast<float>(is_set ? bits | bit : bits & ~bit);
@@ -111,8 +110,8 @@ class PlacedMatrix {
 
   const Bench& bench_;
   const int64_t rows_, columns_, stride_;
-  const size_t first_;
-  const bool is_turned_;
+  size_t first_;
+  bool is_turned_;
   device::Buffer<float> memory_;
 };
 

@@ -105,7 +105,7 @@ TEST_F(StageOnACard, NamesAParameterThatIsNotFinite) {
 
 TEST_F(StageOnACard, NamesAGradientThatIsNotFinite) {
   EXPECT_THAT(Backward(kNaN).message(),
-              testing::ContainsRegex("bottom/[01]/weight's gradient is not finite. "));
+              testing::ContainsRegex("^the gradient of bottom/[01]/weight is not finite. "));
 }
 
 }  // namespace
