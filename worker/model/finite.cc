@@ -41,13 +41,16 @@ std::string FirstNonFiniteTensor(device::Stream& stream, std::span<const TensorS
   return "";
 }
 
-Result<bool> FiniteWatch::AreFinite(device::Stream& stream,
-                                    std::initializer_list<device::Span<const float>> values) const {
+void FiniteWatch::Look(device::Stream& stream,
+                       std::initializer_list<device::Span<const float>> values) const {
   stream.Zero(sum_.device());
   for (const device::Span<const float>& of : values) {
     kernels_->note_not_finite(stream, {of.data, static_cast<int64_t>(of.size)}, sum_.device().data);
   }
   sum_.Download(stream, 1);
+}
+
+Result<bool> FiniteWatch::AreFinite(device::Stream& stream) const {
   WEIR_RETURN_IF_ERROR(stream.Synchronize());
   return std::isfinite(sum_.host().front());
 }

@@ -31,9 +31,10 @@ class FiniteWatch {
   explicit FiniteWatch(const kernels::Compute& compute)
       : kernels_(compute.kernels), sum_(*compute.device, 1, "what must be finite") {}
 
-  // Waits for what the stream has to do.
-  Result<bool> AreFinite(device::Stream& stream,
-                         std::initializer_list<device::Span<const float>> values) const;
+  // Enqueues it.
+  void Look(device::Stream& stream, std::initializer_list<device::Span<const float>> values) const;
+  // Whether what was looked at last is. Waits for what the stream has to do.
+  Result<bool> AreFinite(device::Stream& stream) const;
 
  private:
   const kernels::DeviceKernels* kernels_;

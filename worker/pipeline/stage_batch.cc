@@ -157,17 +157,16 @@ Status StageMath::Backward(device::Pointer<const float> parameters,
             stream_, {batch->number, stage_ - 1, *before_, MemoryOf(batch->before, slice)}, slice,
             stage.input_gradient(slice), [&] { return output->Next(); }, &counts_[stage_ - 1]);
       }));
-  return CheckFinite(parameters, gradients.dense);
-}
-
-// Where hidden layers are turned a ReLU may make 0 of NaN, and no loss tells.
-Status StageMath::CheckFinite(device::Pointer<const float> parameters,
-                              device::Pointer<const float> gradients) {
   if (!compute_.turns_hidden) return OkStatus();
   const auto flat_count = static_cast<size_t>(layout_.flat_element_count());
-  WEIR_ASSIGN_OR_RETURN(
-      const bool are_finite,
-      watch_.AreFinite(stream_, {{parameters, flat_count}, {gradients, flat_count}}));
+  watch_.Look(stream_, {{parameters, flat_count}, {gradients.dense, flat_count}});
+  return OkStatus();
+}
+
+Status StageMath::AwaitFinite(device::Pointer<const float> parameters,
+                              device::Pointer<const float> gradients) {
+  if (!compute_.turns_hidden) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(const bool are_finite, watch_.AreFinite(stream_));
   if (are_finite) return OkStatus();
   std::string name = model::FirstNonFiniteTensor(stream_, layout_.tensors(), parameters);
   if (!name.empty()) return Internal(StrCat(name, " is not finite. ", kHasDiverged));

@@ -84,14 +84,18 @@ class StageMath {
   Status Backward(device::Pointer<const float> parameters, const model::GradientBuffers& gradients,
                   session::BodyReader* input, StageBatch* batch, session::BodyWriter* output);
 
+  // Behind Backward, once all is enqueued that need not wait for it: an error that names what is
+  // not finite of the stage's parameters and gradients, where hidden ReLUs may make 0 of NaN and no
+  // loss tells (Compute::turns_hidden).
+  Status AwaitFinite(device::Pointer<const float> parameters,
+                     device::Pointer<const float> gradients);
+
   // What crossed the splits before and behind this stage since the last time, in training: forward
   // behind it, backward before it. By split.
   std::vector<model::SplitCounts> TakeSplitCounts();
 
  private:
   void MakeRoom(StageBatch* batch) const;
-  Status CheckFinite(device::Pointer<const float> parameters,
-                     device::Pointer<const float> gradients);
   split::SplitPolicy* Policy(const std::unique_ptr<split::SplitPolicy>& policy,
                              Crossing crossing) const {
     return crossing == Crossing::kWhole ? whole_.get() : policy.get();

@@ -284,19 +284,24 @@ Status StageThread::Backward(std::unique_ptr<StageBatch> batch, session::BodyRea
     writer.MoveTo(&body);
     SendBackward(header, body);
   }
-  return Push(std::move(batch), logloss_sum);
+  return Push(std::move(batch), gradients.dense, logloss_sum);
 }
 
-Status StageThread::Push(std::unique_ptr<StageBatch> batch, double logloss_sum) {
+Status StageThread::Push(std::unique_ptr<StageBatch> batch, device::Pointer<const float> gradients,
+                         double logloss_sum) {
   StepGradients step;
   step.mark = batch->mark;
   step.batch = &batch->batch;
   PushSeconds times;
   step.times = &times;
   ChunkWork* const chunk = math_.is_first() ? batch->chunk.get() : nullptr;
+  const auto await_loss = [&]() -> Result<double> {
+    const Status finite = math_.AwaitFinite(client_.replica(), gradients);
+    if (!finite.ok()) return Named(finite, parts_.stage + 1);
+    return logloss_sum;
+  };
   WEIR_ASSIGN_OR_RETURN(const uint64_t sequence,
-                        finisher_.Finish(
-                            step, [&] { return logloss_sum; }, chunk, batch->range));
+                        finisher_.Finish(step, await_loss, chunk, batch->range));
   waiting_ += times.waiting;
   shared_.queue.GiveBack(std::move(batch));
   if (config_.cluster().window() != 1) return OkStatus();

@@ -105,7 +105,8 @@ class StageThread {
                     const transport::Message& message);
   Status Backward(std::unique_ptr<StageBatch> batch, session::BodyReader frames,
                   double logloss_sum);
-  Status Push(std::unique_ptr<StageBatch> batch, double logloss_sum);
+  Status Push(std::unique_ptr<StageBatch> batch, device::Pointer<const float> gradients,
+              double logloss_sum);
 
   void SendBackward(const v1::Header& header, const session::Body& body);
 

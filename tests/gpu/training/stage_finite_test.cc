@@ -55,7 +55,9 @@ class StageOnACard : public testing::Test {
                                       &batch, &forward));
     const session::Body from_behind = FramesOf(behind);
     session::BodyReader input(from_behind);
-    return math.Backward(parameters.data(), {dense.data(), {}, {}}, &input, &batch, &backward);
+    WEIR_RETURN_IF_ERROR(
+        math.Backward(parameters.data(), {dense.data(), {}, {}}, &input, &batch, &backward));
+    return math.AwaitFinite(parameters.data(), dense.data());
   }
 
   float& Parameter(const std::string& tensor, int64_t element) {
