@@ -142,6 +142,7 @@ class DeftProposer : public Proposer {
                   RangeSelect* residuals, LayerIndexes* indexes) {
     std::ranges::sort(bin);
     std::vector<LargestAsk> asks;
+    asks.reserve(bin.size());
     for (const size_t piece : bin) {
       asks.push_back({.ranges = {&ranges_[piece], 1},
                       .k = static_cast<size_t>(counts[piece]),

@@ -7,6 +7,7 @@
 
 #include "gpu/device/cuda_device.h"
 #include "gpu/device/cuda_kernels.h"
+#include "gpu/device/library_products.h"
 #include "tests/gpu/kernels/bench.h"
 
 namespace weir::gpu {
