@@ -12,7 +12,7 @@ namespace weir {
 
 namespace wide_vectors_internal {
 
-inline const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
+inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 
 template <typename Loop>
 [[gnu::target("avx2"), gnu::flatten]] void RunWithAvx2(const Loop& loop) {
@@ -24,7 +24,7 @@ template <typename Loop>
 // loop(): what it calls is compiled along with it where it is inline.
 template <typename Loop>
 void RunWithWideVectors(const Loop& loop) {
-  if (wide_vectors_internal::kHasAvx2) return wide_vectors_internal::RunWithAvx2(loop);
+  if (wide_vectors_internal::has_avx2) return wide_vectors_internal::RunWithAvx2(loop);
   loop();
 }
 

@@ -141,12 +141,11 @@ class DeftProposer : public Proposer {
   void SelectFrom(std::vector<size_t> bin, const std::vector<int64_t>& counts,
                   RangeSelect* residuals, LayerIndexes* indexes) {
     std::ranges::sort(bin);
-    std::vector<LargestAsk> asks;
-    asks.reserve(bin.size());
-    for (const size_t piece : bin) {
-      asks.push_back({.ranges = {&ranges_[piece], 1},
-                      .k = static_cast<size_t>(counts[piece]),
-                      .threshold = thresholds_[piece]});
+    std::vector<LargestAsk> asks(bin.size());
+    for (size_t i = 0; i < bin.size(); ++i) {
+      asks[i] = {.ranges = {&ranges_[bin[i]], 1},
+                 .k = static_cast<size_t>(counts[bin[i]]),
+                 .threshold = thresholds_[bin[i]]};
     }
     residuals->Largest(asks, indexes);
     threshold_ = 0;
