@@ -58,7 +58,7 @@ class DeviceRangeSelect final : public RangeSelect {
   DeviceResiduals& residuals_;
   device::Stream* stream_ = nullptr;
   Status status_;
-  DeviceRangeParts parts_;            // of what is asked for now
+  DeviceRangeParts parts_;            // of the last question
   device::Mirror<uint32_t> ends_;     // by part
   device::Mirror<double> discarded_;  // by part, which nobody reads
   device::Mirror<kernels::LayerBuckets> buckets_;
